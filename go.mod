@@ -1,0 +1,3 @@
+module github.com/mcp-parity/mcp-parity
+
+go 1.26.0
