@@ -403,7 +403,16 @@ func (e *Expect) prepare() error {
 
 // functions are what a template in a vector may call, so that large and deep values need not be written out.
 var functions = template.FuncMap{
-	"repeat": func(s string, n int) string { return strings.Repeat(s, n) },
+	"repeat": strings.Repeat,
+	"seq": func(n int) []int { // 0 to n−1
+		out := make([]int, n)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	},
+	"mul": func(a, b int) int { return a * b },
+	"mod": func(a, b int) int { return a % b },
 }
 
 // expand replaces {{…}} in the text, in place.
