@@ -47,8 +47,9 @@ type Oracle struct {
 	Upstream http.Handler
 }
 
-// Call returns the structuredContent of a successful call, a *ToolError, or ErrUnknownTool. Arguments are the JSON text
-// of the `arguments` member; nil stands for an absent one. Waits of simulate_db_query are left out.
+// Call returns the structuredContent of a successful call, a *ToolError, ErrUnknownTool, or another error for a malformed call.
+// Arguments are the JSON text of the `arguments` member; nil stands for an absent one. Waits of simulate_db_query are left
+// out.
 func (o Oracle) Call(tool string, arguments json.RawMessage) (json.RawMessage, error) {
 	call, ok := map[string]func(object) (any, error){
 		"calculate_fibonacci": fibonacci,
@@ -70,6 +71,9 @@ func (o Oracle) Call(tool string, arguments json.RawMessage) (json.RawMessage, e
 	var args object
 	if err := dec.Decode(&args); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	if args == nil { // null, which Decode takes for a nil map
+		return nil, errors.New("arguments: null is not an object")
 	}
 	answer, err := call(args)
 	if err != nil {
