@@ -84,6 +84,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// UnmarshalYAML implements yaml.NodeUnmarshaler, so that an error knows its line.
+func (d *Duration) UnmarshalYAML(node ast.Node) error {
+	if err := d.UnmarshalText([]byte(node.GetToken().Value)); err != nil {
+		return &yaml.SyntaxError{Message: err.Error(), Token: node.GetToken()}
+	}
+	return nil
+}
+
 // Find reads experiments/<name>.yaml under root. For a name that is not there, the error lists those that are.
 func Find(root, name string) (Experiment, error) {
 	dir := filepath.Join(root, "experiments")

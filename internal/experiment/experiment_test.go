@@ -83,7 +83,7 @@ func TestParseErrors(t *testing.T) {
 		{"users: 2", "users: many", "experiments/x.yaml:7: "},
 		{"users: 2", "user: 2", `experiments/x.yaml:7: unknown field "user"`},
 		{"shape: closed", "shape: open", "experiments/x.yaml:6: `load.shape` is \"open\""},
-		{"warmup: 1s", "warmup: 1", `"1" is not a duration`},
+		{"warmup: 1s", "warmup: 1", `experiments/x.yaml:8: "1" is not a duration`},
 		{"warmup: 1s", "warmup: -1s", "experiments/x.yaml:8: `load.warmup` is -1s"},
 		{"duration: 2s", "duration: 2ms", "experiments/x.yaml:9: `load.duration` is 2ms"},
 		{"launches: 3", "launches: 0", "experiments/x.yaml:10: `launches` is 0"},

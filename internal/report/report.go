@@ -1,0 +1,170 @@
+// Package report renders a run for people. It computes nothing: all figures are those of run.json.
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/mcp-parity/mcp-parity/internal/result"
+)
+
+// Text renders the run for a terminal.
+func Text(run *result.Run) string {
+	t := build(run, false)
+	t.SetStyle(table.StyleRounded)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.SeparateColumns = false
+	var out strings.Builder
+	out.WriteString(run.Experiment.Title + "\n\n")
+	out.WriteString(t.Render() + "\n\n")
+	for _, line := range conditions(run) {
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
+
+// Markdown renders the run as report.md.
+func Markdown(run *result.Run) string {
+	t := build(run, true)
+	var out strings.Builder
+	out.WriteString("# " + run.Experiment.Title + "\n\n")
+	out.WriteString(t.RenderMarkdown() + "\n\n")
+	for _, line := range conditions(run) {
+		out.WriteString("- " + line + "\n")
+	}
+	out.WriteString("\nThe figures are in `" + result.RunFile + "`, the histograms that they are made from under `launches/`.\n")
+	return out.String()
+}
+
+// noFigure stands where there is none. An empty place would look like a mistake, a zero like a figure.
+const noFigure = "–"
+
+// build makes the table: a group of rows for each workload, in the order of the experiment, because a ranking would claim more
+// than one launch can show.
+func build(run *result.Run, markdown bool) table.Writer {
+	t := table.NewWriter()
+	t.AppendHeader(table.Row{
+		"workload", "server", "calls/s", "× " + run.Experiment.Reference, "p50 ms", "p95 ms", "p99 ms", "CPU s / 1,000 calls", "idle MiB", "peak MiB", "errors",
+	})
+	var columns []table.ColumnConfig
+	for number := 3; number <= 10; number++ {
+		columns = append(columns, table.ColumnConfig{Number: number, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
+	workload := ""
+	for _, c := range run.Cells {
+		name := ""
+		if c.Workload != workload {
+			if workload != "" {
+				t.AppendSeparator()
+			}
+			workload, name = c.Workload, c.Workload
+			if markdown {
+				name = "**" + name + "**"
+			}
+		}
+		row := table.Row{name, c.Subject}
+		if f := c.Figures; f != nil {
+			ratio := noFigure
+			if f.Ratio != nil {
+				ratio = significant(*f.Ratio)
+			}
+			row = append(row, significant(f.CallsPerSecond), ratio, significant(f.P50MS), significant(f.P95MS), significant(f.P99MS),
+				significant(f.CPUSecondsPer1000), significant(mebibytes(f.MemoryIdleBytes)), significant(mebibytes(f.MemoryPeakBytes)), "0")
+		} else {
+			for range 8 {
+				row = append(row, noFigure)
+			}
+			row = append(row, "invalid: "+strings.Join(c.Invalid, "; "))
+		}
+		t.AppendRow(row)
+	}
+	return t
+}
+
+// conditions says how the run was made, a fact on each line.
+func conditions(run *result.Run) []string {
+	e, load := run.Environment, run.Experiment.Load
+	lines := []string{
+		fmt.Sprintf("Load: closed loop, %s, one session each, %s of warm-up, then %s measured; %s of each server for each workload, seed %d.",
+			english.Plural(load.Users, "user", ""), load.Warmup, load.Duration, english.Plural(run.Experiment.Launches, "fresh start", ""), run.Seed),
+		fmt.Sprintf("Budget: server on CPU %s%s, load generator and upstream on CPU %s.",
+			list(run.Budget.ServerCPUs), memory(run.Budget.MemoryBytes), list(run.Budget.GeneratorCPUs)),
+		fmt.Sprintf("Machine: %s, %s, %s of memory, %s %s, %s backend.",
+			e.CPUModel, english.Plural(e.CPUs, "CPU", ""), humanize.IBytes(e.MemoryBytes), e.OS, e.Kernel, e.Backend),
+	}
+	var subjects []string
+	for _, s := range run.Subjects {
+		subjects = append(subjects, fmt.Sprintf("%s = %s %s, %s %s", s.ID, s.Language.Name, s.Language.Version, s.SDK.Name, s.SDK.Version))
+	}
+	lines = append(lines, "Servers: "+strings.Join(subjects, "; ")+".")
+	if run.Upstream != nil {
+		lines = append(lines, Upstream(*run.Upstream))
+	}
+	for _, l := range run.Launches {
+		if l.FirstError != "" {
+			lines = append(lines, fmt.Sprintf("First error of %s %s: %s", l.Subject, l.Workload, l.FirstError))
+		}
+	}
+	lines = append(lines, run.Notes...)
+	return append(lines, fmt.Sprintf("Run: %s, made by `%s`%s.", run.ID, run.Command, commit(e)))
+}
+
+// Upstream says how far the upstream service was from its limit.
+func Upstream(u result.Upstream) string {
+	if u.FastestSubject == "" {
+		return fmt.Sprintf("Upstream: serves %s requests/s; no valid launch called it.", significant(u.CapacityPerSecond))
+	}
+	return fmt.Sprintf("Upstream: serves %s requests/s, %s times the %s that %s, the fastest, asked of it.", significant(u.CapacityPerSecond),
+		significant(u.CapacityPerSecond/u.AskedPerSecond), significant(u.AskedPerSecond), u.FastestSubject)
+}
+
+func commit(e result.Environment) string {
+	switch {
+	case e.Commit == "":
+		return ""
+	case e.Dirty:
+		return " at commit " + e.Commit + " with local changes"
+	default:
+		return " at commit " + e.Commit
+	}
+}
+
+func memory(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return " with " + humanize.IBytes(uint64(bytes))
+}
+
+func list(numbers []int) string {
+	var text []string
+	for _, n := range numbers {
+		text = append(text, strconv.Itoa(n))
+	}
+	return strings.Join(text, ", ")
+}
+
+func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+// significant writes a number with three significant digits, which is about what one run can tell.
+func significant(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	const digits = 3
+	// Rounded first: 9.999 is 10.0, with one decimal.
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
+	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(x))))
+	if decimals <= 0 {
+		return humanize.Comma(int64(x))
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
