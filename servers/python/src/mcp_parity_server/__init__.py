@@ -1,0 +1,1 @@
+"""The Python reference server of mcp-parity: FastMCP on the official SDK, served by uvicorn."""
