@@ -1,0 +1,177 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.k6.io/k6/v2/js/modules"
+	"go.k6.io/k6/v2/metrics"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/histlog"
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
+)
+
+// histogramsEnv names the directory for the histograms. Without it none are kept.
+const histogramsEnv = "K6_MCP_HISTOGRAMS"
+
+// Closing the sessions that are open at the end of a run.
+const (
+	closeTimeout  = 5 * time.Second
+	closeParallel = 32
+)
+
+// k6's global events. Their type is internal to k6, but untyped constants can be given for it.
+const (
+	eventTestEnd = 3
+	eventExit    = 6
+)
+
+// run is what the VUs of a test run share. k6 has no hook for the end of a VU, and vu.Context() ends
+// with every iteration, so sessions live here until the event that ends the test.
+type run struct {
+	once   sync.Once
+	err    error // of once
+	logger logrus.FieldLogger
+	tags   *metrics.TagSet // of the whole run
+
+	histograms *histlog.Recorder // nil when none are wanted
+	dir        string
+
+	// pushing is held for reading while samples are sent, and for writing to set ended: k6 closes the
+	// channel soon after.
+	pushing sync.RWMutex
+	ended   bool
+
+	mu         sync.Mutex
+	open       map[*session]struct{}
+	transports []*http.Transport
+}
+
+func newRun() *run {
+	return &run{open: map[*session]struct{}{}}
+}
+
+// begin prepares the run when the first VU is made.
+func (r *run) begin(vu modules.VU) error {
+	r.once.Do(func() { r.err = r.prepare(vu) })
+	return r.err
+}
+
+func (r *run) prepare(vu modules.VU) error {
+	env := vu.InitEnv()
+	r.logger = env.Logger
+	r.tags = env.Registry.RootTagSet()
+	if env.LookupEnv != nil {
+		r.dir, _ = env.LookupEnv(histogramsEnv)
+	}
+	if r.dir != "" {
+		if err := histlog.Prepare(r.dir); err != nil {
+			return fmt.Errorf("%s: %w", histogramsEnv, err)
+		}
+		r.histograms = histlog.NewRecorder()
+	}
+	if global := vu.Events().Global; global != nil { // there is none in tests of modules
+		_, events := global.Subscribe(eventTestEnd, eventExit)
+		go func() {
+			for e := range events {
+				if e.Type == eventTestEnd {
+					r.end()
+				}
+				e.Done()
+				if e.Type == eventExit {
+					return
+				}
+			}
+		}()
+	}
+	return nil
+}
+
+// end closes what is open, writes the histograms, and lets no sample through any more.
+func (r *run) end() {
+	r.mu.Lock()
+	open := make([]*session, 0, len(r.open))
+	for s := range r.open {
+		open = append(open, s)
+	}
+	r.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(closeParallel)
+	for _, s := range open {
+		group.Go(func() error {
+			s.end(ctx, wire.Options{Timeout: closeTimeout})
+			return nil
+		})
+	}
+	_ = group.Wait() // a session that could not be closed has been logged
+
+	r.pushing.Lock()
+	r.ended = true
+	r.pushing.Unlock()
+
+	r.mu.Lock()
+	for _, t := range r.transports {
+		t.CloseIdleConnections()
+	}
+	r.mu.Unlock()
+
+	if r.histograms != nil {
+		if err := r.histograms.Write(r.dir); err != nil {
+			r.logger.WithError(err).Error("the MCP histograms could not be written")
+		}
+	}
+}
+
+// own makes the run close a VU's idle connections at its end.
+func (r *run) own(t *http.Transport) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.transports = append(r.transports, t)
+}
+
+// push sends samples unless their iteration or the run is over.
+func (r *run) push(ctx context.Context, out chan<- metrics.SampleContainer, samples metrics.SampleContainer) {
+	r.pushing.RLock()
+	defer r.pushing.RUnlock()
+	if !r.ended {
+		metrics.PushIfNotDone(ctx, out, samples)
+	}
+}
+
+// opened and closed keep the number of open sessions. The sample is sent under the lock, so that the
+// last one is true.
+func (r *run) opened(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[s] = struct{}{}
+	r.pushOpen(s)
+}
+
+// closed reports whether the session was open until now.
+func (r *run) closed(s *session) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.open[s]; !ok {
+		return false
+	}
+	delete(r.open, s)
+	r.pushOpen(s)
+	return true
+}
+
+func (r *run) pushOpen(s *session) {
+	if s.client.options.metrics == metricsOff {
+		return
+	}
+	b := batch{tags: r.tags.WithTagsFromMap(s.state.Options.RunTags), at: time.Now()}
+	b.add(s.client.mi.metrics.sessionsOpen, float64(len(r.open)))
+	r.push(context.Background(), s.state.Samples, b.connected())
+}
