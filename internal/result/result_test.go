@@ -1,0 +1,241 @@
+package result_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/result"
+)
+
+const schemaFile = "../../results/schema/run.schema.json"
+
+// example is a run with one valid launch and one that failed; every member that can be there is.
+func example() *result.Run {
+	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	cpu, ratio := 3.5, 1.0
+	return &result.Run{
+		SchemaVersion: result.SchemaVersion,
+		ID:            result.NewID("tiny", start),
+		StartedAt:     start,
+		FinishedAt:    start.Add(time.Minute),
+		Command:       "parity run tiny",
+		Seed:          7,
+		Experiment: experiment.Experiment{
+			Name: "tiny", Title: "Tiny", Subjects: []string{"go", "go/stateful"}, Reference: "go", Launches: 1,
+			Load: experiment.Load{Shape: experiment.ShapeClosed, Users: 2, Warmup: experiment.Duration(time.Second), Duration: experiment.Duration(90 * time.Second)},
+			Workloads: []experiment.Workload{
+				{Name: "list", Method: experiment.MethodListTools},
+				{Name: "fib", Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}},
+			},
+		},
+		Environment: result.Environment{
+			CPUModel: "Some CPU", CPUs: 2, MemoryBytes: 1 << 34, OS: "linux", Kernel: "6.1.0", Arch: "amd64", Go: "go1.26.8",
+			Backend: "process", BackendReason: "no Docker engine answers", Commit: strings.Repeat("a", 40), Dirty: true,
+		},
+		Budget: result.Budget{ServerCPUs: []int{1}, GeneratorCPUs: []int{0}, MemoryBytes: 1 << 30},
+		Subjects: []result.Subject{{
+			ID: "go", Title: "Go (official SDK)", Language: result.Version{Name: "Go", Version: "1.26"}, SDK: result.Version{Name: "go-sdk", Version: "v1.8.0"},
+		}},
+		Upstream: &result.Upstream{CapacityPerSecond: 9000, AskedPerSecond: 1000, FastestSubject: "go"},
+		Launches: []result.Launch{
+			{
+				Number: 1, Subject: "go", Workload: "list", Folder: "launches/001-go-list", StartedAt: start,
+				Window: &result.Window{Start: start, End: start.Add(9 * time.Second)}, Counts: result.Counts{OK: 900},
+				Histogram: "launches/001-go-list/closed.measure.tools_list.hlog",
+				Server:    result.Server{CPUSeconds: &cpu, MemoryIdleBytes: 1, MemoryPeakBytes: 3, MemoryEndBytes: 2},
+				Generator: result.Generator{CPUSeconds: 1, WallSeconds: 12},
+			},
+			{
+				Number: 2, Subject: "go/stateful", Workload: "list", Folder: "launches/002-go-stateful-list", StartedAt: start,
+				Failure: "the server did not start", FirstError: "connection refused", Invalid: []string{"the server did not start"},
+			},
+		},
+		Cells: []result.Cell{
+			{Workload: "list", Subject: "go", Launches: 1, Figures: &result.Figures{CallsPerSecond: 100, Ratio: &ratio, P50MS: 1, P95MS: 2, P99MS: 3}},
+			{Workload: "list", Subject: "go/stateful", Launches: 1, Invalid: []string{"the server did not start"}},
+		},
+		Notes: []string{"a note"},
+	}
+}
+
+func encode(t *testing.T, run *result.Run) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := run.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func TestSchema(t *testing.T) {
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate := func(text string) error {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(value)
+	}
+	good := encode(t, example())
+	if err := validate(good); err != nil {
+		t.Errorf("a good run: %v", err)
+	}
+	for _, test := range []struct{ name, old, new string }{
+		{"an unknown member", `"seed": 7`, `"seed": 7, "sead": 8`},
+		{"a missing member", `"seed": 7,`, ``},
+		{"another version", `"schema_version": 1`, `"schema_version": 2`},
+		{"a duration that is a number", `"warmup": "1s"`, `"warmup": 1`},
+		{"a time without a date", `"finished_at": "2026-10-01T`, `"finished_at": "T`},
+		{"an invalid cell without a reason", `"launches": 1,
+      "errors": 0,
+      "invalid": [
+        "the server did not start"
+      ]`, `"launches": 1,
+      "errors": 0`},
+		{"a workload without a call", `"method": "tools/list"`, `"arguments": {}`},
+		{"a histogram outside", `"histogram": "launches/001`, `"histogram": "../001`},
+		{"a negative count", `"ok": 900`, `"ok": -900`},
+	} {
+		bad := strings.Replace(good, test.old, test.new, 1)
+		if bad == good {
+			t.Fatalf("%s: %q is not in the run", test.name, test.old)
+		}
+		if err := validate(bad); err == nil {
+			t.Errorf("%s: wanted an error", test.name)
+		}
+	}
+}
+
+func TestCommit(t *testing.T) {
+	results := filepath.Join(t.TempDir(), "results")
+	run := example()
+	folder, err := result.NewFolder(results, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := filepath.Join(folder.Path(), "launches", "001-go-list")
+	if err := os.MkdirAll(raw, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(raw, "k6.log"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, results); len(names) != 1 || !strings.HasPrefix(names[0], ".partial-") {
+		t.Errorf("before Commit: got %q, wanted a hidden folder only", names)
+	}
+	path, err := folder.Commit(run, []byte("# Tiny\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, results); len(names) != 1 || names[0] != run.ID || path != filepath.Join(results, run.ID) {
+		t.Errorf("after Commit: got %q at %s, wanted %s only", names, path, run.ID)
+	}
+	if got, err := os.ReadFile(filepath.Join(path, result.RunFile)); err != nil || string(got) != encode(t, run) {
+		t.Errorf("run.json: %v, or not what WriteJSON writes", err)
+	}
+	sums, err := os.ReadFile(filepath.Join(path, result.SumsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"  run.json\n", "  report.md\n", "  launches/001-go-list/k6.log\n"} {
+		if !strings.Contains(string(sums), name) {
+			t.Errorf("%q is not in\n%s", name, sums)
+		}
+	}
+	if strings.Count(string(sums), "\n") != 3 {
+		t.Errorf("wanted three lines in\n%s", sums)
+	}
+	check := exec.Command("sha256sum", "--check", "--strict", result.SumsFile)
+	check.Dir = path
+	if output, err := check.CombinedOutput(); err != nil {
+		t.Errorf("sha256sum --check: %v\n%s", err, output)
+	}
+	if err := folder.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, results); len(names) != 1 {
+		t.Error("Discard removed a committed run")
+	}
+	if _, err := result.NewFolder(results, run.ID); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("got %v, wanted an error because the run exists", err)
+	}
+}
+
+func TestDiscard(t *testing.T) {
+	results := t.TempDir()
+	folder, err := result.NewFolder(results, "2026-10-01-tiny-000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder.Path(), "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, results); len(names) != 0 {
+		t.Errorf("got %q, wanted nothing left", names)
+	}
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestCapture(t *testing.T) {
+	git := func(dir string, arguments ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, arguments...)...)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", arguments, err, output)
+		}
+	}
+	dir := t.TempDir()
+	capture := func() result.Environment {
+		t.Helper()
+		env, err := result.Capture(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.CPUs < 1 || env.MemoryBytes == 0 || env.Kernel == "" || !strings.HasPrefix(env.Go, "go") {
+			t.Errorf("got %+v, wanted the machine described", env)
+		}
+		return env
+	}
+	if env := capture(); env.Commit != "" || env.Dirty {
+		t.Errorf("outside git: got %+v, wanted no commit", env)
+	}
+	git(dir, "init", "--quiet")
+	git(dir, "commit", "--quiet", "--allow-empty", "--message=x")
+	if env := capture(); len(env.Commit) != 40 || env.Dirty {
+		t.Errorf("in a clean checkout: got commit %q, dirty %v", env.Commit, env.Dirty)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if env := capture(); len(env.Commit) != 40 || !env.Dirty {
+		t.Errorf("with a new file: got commit %q, dirty %v", env.Commit, env.Dirty)
+	}
+}
