@@ -50,6 +50,11 @@ type Load struct {
 	Duration Duration `yaml:"duration" json:"duration"`
 }
 
+// Script returns the path of the k6 script for the load's shape, below the project's root.
+func (l Load) Script(root string) string {
+	return filepath.Join(root, "experiments", "scripts", l.Shape+".js")
+}
+
 // Workload is the call that every user makes, over and over. One of Tool and Method is set.
 type Workload struct {
 	Name string `yaml:"name" json:"name"`

@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"cmp"
 	"encoding/json"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ func TestQuick(t *testing.T) {
 	}
 	if got, want := len(e.Plan(1)), 20; got != want {
 		t.Errorf("quick has %d launches, wanted %d", got, want)
+	}
+	if _, err := os.Stat(e.Load.Script(root)); err != nil {
+		t.Error(err)
 	}
 	arguments, err := e.Workload("process_json_data").ArgumentsJSON()
 	if err != nil {

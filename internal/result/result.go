@@ -51,9 +51,8 @@ type Environment struct {
 	Arch        string `json:"arch"`
 	// Go is the version of Go that built the harness and the load generator.
 	Go string `json:"go"`
-	// Backend is how servers were started: docker or process. BackendReason says why.
-	Backend       string `json:"backend"`
-	BackendReason string `json:"backend_reason,omitempty"`
+	// Backend is how servers were started: docker or process.
+	Backend string `json:"backend"`
 	// Commit is the git commit of the tree; empty outside a git checkout. Dirty means that files differed from it.
 	Commit string `json:"commit,omitempty"`
 	Dirty  bool   `json:"dirty,omitempty"`
@@ -64,7 +63,7 @@ type Budget struct {
 	ServerCPUs []int `json:"server_cpus"`
 	// GeneratorCPUs are those of the load generator and of the upstream service.
 	GeneratorCPUs []int `json:"generator_cpus"`
-	// MemoryBytes is the limit of one server; 0 where there is none.
+	// MemoryBytes is the limit of one server; 0 where none is enforced.
 	MemoryBytes int64 `json:"memory_bytes"`
 }
 

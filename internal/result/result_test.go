@@ -38,7 +38,7 @@ func example() *result.Run {
 		},
 		Environment: result.Environment{
 			CPUModel: "Some CPU", CPUs: 2, MemoryBytes: 1 << 34, OS: "linux", Kernel: "6.1.0", Arch: "amd64", Go: "go1.26.8",
-			Backend: "process", BackendReason: "no Docker engine answers", Commit: strings.Repeat("a", 40), Dirty: true,
+			Backend: "process", Commit: strings.Repeat("a", 40), Dirty: true,
 		},
 		Budget: result.Budget{ServerCPUs: []int{1}, GeneratorCPUs: []int{0}, MemoryBytes: 1 << 30},
 		Subjects: []result.Subject{{
