@@ -180,14 +180,13 @@ func (s *Session) handshake(ctx context.Context, opts Options) (h Handshake, fai
 	if r.Err != nil {
 		return h, r.Err
 	}
-	s.id = r.Header.Get("Mcp-Session-Id")
+	s.header = s.header.Clone() // initialize was sent with the old one
+	if s.id = r.Header.Get("Mcp-Session-Id"); s.id != "" {
+		s.header.Set("Mcp-Session-Id", s.id)
+	}
 	if err := json.Unmarshal(r.Result, &s.info); err != nil {
 		r.Err = errorf(KindMalformed, "the result of initialize: %w", err)
 		return h, r.Err
-	}
-	s.header = s.header.Clone()
-	if s.id != "" {
-		s.header.Set("Mcp-Session-Id", s.id)
 	}
 	if !slices.Contains(Versions(), s.info.ProtocolVersion) {
 		r.Err = errorf(KindVersion, "the server chose protocol version %q; this client speaks %s",
