@@ -25,6 +25,7 @@ const maxPages = 100
 // what it speaks, see Detect.
 func Diff(ctx context.Context, a, b Target, vectors []contract.Vector, opt Options) (*Report, error) {
 	start := time.Now()
+	opt.Known = nil // they are differences from the contract
 	for _, t := range []*Target{&a, &b} {
 		if len(t.Profiles) == 0 {
 			found, err := Detect(ctx, *t, opt.Timeout)
@@ -44,8 +45,7 @@ func Diff(ctx context.Context, a, b Target, vectors []contract.Vector, opt Optio
 	}
 	a.Profiles, b.Profiles = common, common
 
-	report := newReport(opt, nil)
-	report.Targets = []string{a.Name, b.Name}
+	report := NewReport([]Target{a, b}, opt)
 	var both []string
 	for _, profile := range common {
 		shared, err := report.diffTools(ctx, a, b, profile)

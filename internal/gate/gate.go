@@ -98,8 +98,7 @@ func Check(ctx context.Context, targets []Target, tools []contract.Tool, vectors
 	if err != nil {
 		return nil, err
 	}
-	known, err := knownList(opt.Known, vectors)
-	if err != nil {
+	if err := checkKnown(opt.Known, vectors); err != nil {
 		return nil, err
 	}
 	if opt.Only != nil && !slices.ContainsFunc(names(vectors), opt.Only) {
@@ -128,10 +127,9 @@ func Check(ctx context.Context, targets []Target, tools []contract.Tool, vectors
 		return nil, err
 	}
 
-	report := newReport(opt, known)
+	report := NewReport(targets, opt)
 	references := map[jobKey]reference{}
 	for _, r := range runs {
-		report.Targets = append(report.Targets, r.target.Name)
 		for i, job := range r.jobs {
 			o := r.outcomes[i]
 			if !o.sent {

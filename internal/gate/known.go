@@ -17,19 +17,25 @@ type knownUse struct {
 	matched bool // a difference showed
 }
 
-// knownList checks that every pattern means at least one vector.
-func knownList(known []contract.KnownDifference, vectors []contract.Vector) ([]knownUse, error) {
+func knownUses(known []contract.KnownDifference) []knownUse {
 	var uses []knownUse
 	for i := range known {
-		entry := &known[i]
-		for _, pattern := range entry.Vectors {
-			if !slices.ContainsFunc(names(vectors), func(name string) bool { return matches(pattern, name) }) {
-				return nil, fmt.Errorf("known difference of %s: no vector is named %q: correct the entry or remove it", entry.Server, pattern)
-			}
-			uses = append(uses, knownUse{entry: entry, pattern: pattern})
+		for _, pattern := range known[i].Vectors {
+			uses = append(uses, knownUse{entry: &known[i], pattern: pattern})
 		}
 	}
-	return uses, nil
+	return uses
+}
+
+// checkKnown makes sure that every pattern means at least one vector.
+func checkKnown(known []contract.KnownDifference, vectors []contract.Vector) error {
+	names := names(vectors)
+	for _, u := range knownUses(known) {
+		if !slices.ContainsFunc(names, func(name string) bool { return matches(u.pattern, name) }) {
+			return fmt.Errorf("known difference of %s: no vector is named %q: correct the entry or remove it", u.entry.Server, u.pattern)
+		}
+	}
+	return nil
 }
 
 func names(vectors []contract.Vector) []string {

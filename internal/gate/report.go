@@ -30,6 +30,7 @@ const (
 	AspectContent    Aspect = "content"           // of a tool's result; below /0/text, the pointer goes on in the JSON that the text holds
 	AspectSchema     Aspect = "schema"            // structuredContent against outputSchema
 	AspectTiming     Aspect = "timing"            // too early, or one after the other
+	AspectExit       Aspect = "exit"              // how the server's process ended
 )
 
 // Difference is one place where a target differs from the contract or from another target.
@@ -97,8 +98,18 @@ type Report struct {
 	known []knownUse
 }
 
-func newReport(opt Options, known []knownUse) *Report {
-	return &Report{Seed: opt.Seed, opt: opt, known: known}
+// NewReport returns a report without results, to which others are merged.
+func NewReport(targets []Target, opt Options) *Report {
+	r := &Report{Seed: opt.Seed, opt: opt, known: knownUses(opt.Known)}
+	for _, t := range targets {
+		r.Targets = append(r.Targets, t.Name)
+	}
+	return r
+}
+
+// Add takes over what the caller found by a check of its own, under a name like a vector's.
+func (r *Report) Add(target Target, name string, differences ...Difference) {
+	r.add(target, job{vector: name}, outcome{differences: differences})
 }
 
 // add takes over the outcome of a job.
@@ -140,7 +151,8 @@ func (r *Report) complete(target Target, result *Result) {
 	}
 }
 
-// Merge adds the results of another check of the same targets, for instance with the upstream service stopped.
+// Merge adds the results of another check of the same targets, for instance with the upstream service stopped. Its list of
+// known differences is the same or empty.
 func (r *Report) Merge(other *Report) {
 	r.Duration += other.Duration
 	r.Results = append(r.Results, other.Results...)
