@@ -9,7 +9,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 public class ServerApplication {
 
     /** Exit code for an environment variable with a wrong value. */
-    static final int EXIT_USAGE = 2;
+    private static final int EXIT_USAGE = 2;
 
     /**
      * Runs the server until SIGTERM, or on stdio until standard input ends.
@@ -25,6 +25,15 @@ public class ServerApplication {
             System.exit(EXIT_USAGE);
             return;
         }
+        application(settings).run(args);
+        // A JVM that drains on SIGTERM still ends with 143, as if it had failed. This runs after
+        // Spring has closed everything, and is registered only now, so that a failed start keeps
+        // its own exit code.
+        SpringApplication.getShutdownHandlers().add(() -> Runtime.getRuntime().halt(0));
+    }
+
+    /** The application with these settings, ready to run. */
+    static SpringApplication application(Settings settings) {
         SpringApplication application = new SpringApplication(ServerApplication.class);
         application.setDefaultProperties(settings.springProperties());
         if (settings.transport() == Settings.Transport.STDIO) {
@@ -32,10 +41,6 @@ public class ServerApplication {
         }
         application.addInitializers(
                 context -> context.getBeanFactory().registerSingleton("settings", settings));
-        application.run(args);
-        // A JVM that drains on SIGTERM still ends with 143, as if it had failed. This runs after
-        // Spring has closed everything,
-        // and is registered only now, so that a failed start keeps its own exit code.
-        SpringApplication.getShutdownHandlers().add(() -> Runtime.getRuntime().halt(0));
+        return application;
     }
 }
