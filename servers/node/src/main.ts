@@ -2,7 +2,6 @@ import cluster from 'node:cluster';
 import { preloadSchemas } from '@modelcontextprotocol/server';
 import { clusterMetrics, runPrimary } from './cluster.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { loadToolDefinitions } from './contract.ts';
 import { createEndpoint } from './endpoint.ts';
 import { HttpServer } from './http.ts';
 import { createLogger, type Logger } from './log.ts';
@@ -10,11 +9,8 @@ import { createServerFactory } from './mcp.ts';
 import { createMetrics } from './metrics.ts';
 import { Sessions } from './sessions.ts';
 import { runStdio } from './stdio.ts';
-import { Toolbox } from './toolbox.ts';
 import { Upstream } from './tools/fetch.ts';
-import { calculateFibonacci } from './tools/fibonacci.ts';
-import { processJsonData } from './tools/process.ts';
-import { simulateDbQuery } from './tools/query.ts';
+import { createToolbox } from './tools/index.ts';
 
 const SESSION_IDLE_MS = 5 * 60_000;
 
@@ -35,12 +31,7 @@ async function run(config: Config, log: Logger): Promise<number> {
   process.on('SIGINT', () => stopped.abort());
 
   const upstream = new Upstream(config.upstreamUrl);
-  const toolbox = new Toolbox(loadToolDefinitions(), {
-    calculate_fibonacci: calculateFibonacci,
-    fetch_external_data: upstream.fetchExternalData,
-    process_json_data: processJsonData,
-    simulate_db_query: simulateDbQuery,
-  });
+  const toolbox = createToolbox(upstream);
   const createServer = createServerFactory(toolbox, log);
   preloadSchemas(); // the SDK would make its own schemas within the first request otherwise
 
@@ -50,6 +41,7 @@ async function run(config: Config, log: Logger): Promise<number> {
     await runHttp(config, createServer, log, stopped.signal);
   }
   await upstream.close();
+  cluster.worker?.disconnect(); // the channel to the primary process would keep this one alive
   return 0;
 }
 

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, type PrometheusContentType, Registry } from 'prom-client';
 
 /** Returns a registry with the runtime's metrics, and the number of sessions where there are sessions. */
@@ -14,7 +15,10 @@ export function createMetrics(countSessions?: () => number): Registry<Prometheus
       },
     });
   }
-  // In a worker, this answers the primary process when it gathers the metrics of all.
-  AggregatorRegistry.setRegistries(registry);
+  if (cluster.isWorker) {
+    // Making one is what lets a worker answer the primary process when it gathers the metrics of all.
+    new AggregatorRegistry();
+    AggregatorRegistry.setRegistries(registry);
+  }
   return registry;
 }
