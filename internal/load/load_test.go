@@ -124,7 +124,7 @@ type fakeBackend struct {
 }
 
 func (b *fakeBackend) Name() string                                 { return backend.KindProcess }
-func (b *fakeBackend) Notes() []string                              { return []string{"A fake backend."} }
+func (b *fakeBackend) Notes() []string                              { return []string{"fakes, as asked", "nothing is measured"} }
 func (b *fakeBackend) Build(context.Context, backend.Service) error { return nil }
 func (b *fakeBackend) Close() error                                 { return nil }
 
@@ -252,7 +252,7 @@ func TestRun(t *testing.T) {
 	if run.Upstream == nil || run.Upstream.CapacityPerSecond < 100 || run.Upstream.FastestSubject == "" {
 		t.Errorf("got upstream %+v, wanted its capacity measured", run.Upstream)
 	}
-	if want := []string{"A fake backend.", "One more note."}; !slices.Equal(run.Notes, want) {
+	if want := []string{"Backend: fakes, as asked; nothing is measured.", "One more note."}; !slices.Equal(run.Notes, want) {
 		t.Errorf("notes are %q, wanted %q", run.Notes, want)
 	}
 	if n := strings.Count(progress.String(), "\n"); n != 7 || !strings.Contains(progress.String(), "6/6 ") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-parity/mcp-parity/contract"
@@ -37,8 +38,8 @@ type Config struct {
 
 	// Seed gives the order of the launches.
 	Seed uint64
-	// Command is what the user typed, Environment where; Notes are what else a reader must know. Run adds the backend and its
-	// notes.
+	// Command is what the user typed, Environment where; Notes are what else a reader must know, a sentence each. Run adds the
+	// backend and its notes.
 	Command     string
 	Environment result.Environment
 	Notes       []string
@@ -72,7 +73,7 @@ func Run(ctx context.Context, c Config, e experiment.Experiment) (run *result.Ru
 		Environment:   c.Environment,
 		Budget:        c.Budget,
 		Subjects:      c.Subjects,
-		Notes:         slices.Concat(c.Backend.Notes(), c.Notes),
+		Notes:         append([]string{"Backend: " + strings.Join(c.Backend.Notes(), "; ") + "."}, c.Notes...),
 	}
 	run.Environment.Backend = c.Backend.Name()
 	run.ID = result.NewID(e.Name, run.StartedAt)
