@@ -24,12 +24,7 @@ var errNotAnObject error = &jsonrpc.Error{
 // Register adds the tools to server, each with its definition. It fails if a
 // tool has no definition, or a definition no tool.
 func Register(server *mcp.Server, definitions map[string]*mcp.Tool, upstream *Upstream) error {
-	functions := map[string]function{
-		"calculate_fibonacci": calculateFibonacci,
-		"fetch_external_data": upstream.fetchExternalData,
-		"process_json_data":   processJSONData,
-		"simulate_db_query":   simulateDBQuery,
-	}
+	functions := functions(upstream)
 	if len(functions) != len(definitions) {
 		return fmt.Errorf("%d tools, but %d definitions", len(functions), len(definitions))
 	}
@@ -41,6 +36,15 @@ func Register(server *mcp.Server, definitions map[string]*mcp.Tool, upstream *Up
 		server.AddTool(definition, handler(f))
 	}
 	return nil
+}
+
+func functions(upstream *Upstream) map[string]function {
+	return map[string]function{
+		"calculate_fibonacci": calculateFibonacci,
+		"fetch_external_data": upstream.fetchExternalData,
+		"process_json_data":   processJSONData,
+		"simulate_db_query":   simulateDBQuery,
+	}
 }
 
 func handler(f function) mcp.ToolHandler {
