@@ -10,6 +10,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	go.k6.io/k6/v2 v2.2.0
 	golang.org/x/sync v0.22.0
+	gopkg.in/guregu/null.v3 v3.3.0
 )
 
 require (
@@ -99,7 +100,6 @@ require (
 	google.golang.org/grpc v1.83.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/cenkalti/backoff.v1 v1.1.0 // indirect
-	gopkg.in/guregu/null.v3 v3.3.0 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 	gopkg.in/validator.v2 v2.0.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect

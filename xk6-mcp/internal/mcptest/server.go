@@ -20,7 +20,19 @@ type SlowArgs struct {
 	Ms int `json:"ms"`
 }
 
-// Handler serves the tools echo (returns its argument), fail (isError) and slow (waits).
+// FibonacciArgs are the arguments of the tool calculate_fibonacci.
+type FibonacciArgs struct {
+	N int `json:"n"`
+}
+
+// Fibonacci is the result of the tool calculate_fibonacci.
+type Fibonacci struct {
+	N      int `json:"n"`
+	Result int `json:"result"`
+}
+
+// Handler serves the tools echo (returns its argument), fail (isError), slow (waits), and
+// calculate_fibonacci, which the examples call.
 func Handler(opts *mcp.StreamableHTTPOptions) http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "mcptest", Version: "1"}, &mcp.ServerOptions{Instructions: "for tests"})
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its argument."},
@@ -39,6 +51,14 @@ func Handler(opts *mcp.StreamableHTTPOptions) http.Handler {
 			case <-ctx.Done():
 				return nil, args, ctx.Err()
 			}
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "calculate_fibonacci", Description: "Returns the n-th Fibonacci number."},
+		func(_ context.Context, _ *mcp.CallToolRequest, args FibonacciArgs) (*mcp.CallToolResult, Fibonacci, error) {
+			a, b := 0, 1
+			for range args.N {
+				a, b = b, a+b
+			}
+			return nil, Fibonacci{N: args.N, Result: a}, nil
 		})
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, opts)
 }
