@@ -127,6 +127,7 @@ func TestChecks(t *testing.T) {
 		"unknown tool":            {post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`), 200, -32602},
 		"notification":            {post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), 202, 0},
 		"unknown notification":    {post(`{"jsonrpc":"2.0","method":"nope"}`), 202, 0},
+		"1e400, new revision":     {post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"process_json_data","arguments":{"data":{"v":[1e400]}}}}`, "MCP-Protocol-Version", "2026-07-28"), 400, -32600},
 		"GET":                     {httptest.NewRequest(http.MethodGet, "http://localhost/mcp", nil), 405, 0},
 
 		// The first check that fails is the one that answers.

@@ -81,6 +81,23 @@ func isID(v jsontext.Value) bool {
 	return false
 }
 
+// allDoubles reports whether every number of a well-formed message has a
+// double; 1e400 has none.
+func allDoubles(body []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	for {
+		token, err := d.ReadToken()
+		if err != nil { // io.EOF, the message being well-formed
+			return true
+		}
+		if token.Kind() == '0' {
+			if _, err := token.Float(); err != nil {
+				return false
+			}
+		}
+	}
+}
+
 func invalidRequest(text string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: text}
 }

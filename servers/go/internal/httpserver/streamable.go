@@ -76,7 +76,7 @@ func (s *streamable) servePOST(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	s.route(w, r, msg)
+	s.route(w, r, msg, body)
 }
 
 // served are the methods that this server has, and the notifications that mean
@@ -93,11 +93,16 @@ var served = map[string]bool{
 
 // route answers a well-formed message itself where the SDK would answer
 // otherwise than the contract asks.
-func (s *streamable) route(w http.ResponseWriter, r *http.Request, msg *message) {
+func (s *streamable) route(w http.ResponseWriter, r *http.Request, msg *message, body []byte) {
 	version := r.Header.Get("Mcp-Protocol-Version")
 	next := s.sdk
 	switch {
 	case msg.isCall() && version >= firstModern:
+		if !allDoubles(body) {
+			// The SDK decodes the arguments to compare headers, fails, and blames Mcp-Name.
+			reply(w, http.StatusBadRequest, msg, invalidRequest("a number is too large for a double"))
+			return
+		}
 		if msg.method == "subscriptions/listen" {
 			next = s.drain.end(next)
 		}
