@@ -57,6 +57,9 @@ class HttpSurfaceTest {
     @Test
     void plainEndpoints() throws IOException, InterruptedException {
         assertThat(stateless.send("GET", "/hello", "").body()).isEqualTo("Hello!");
+        String accept = "application/json, text/event-stream";
+        assertThat(stateless.send("GET", "/hello", "", "Accept", accept).body())
+                .isEqualTo("Hello!");
         assertThat(stateless.send("GET", "/healthz", "").statusCode()).isEqualTo(200);
         assertThat(stateless.send("GET", "/metrics", "").body()).contains("jvm_memory_used_bytes");
         HttpResponse<String> floor =

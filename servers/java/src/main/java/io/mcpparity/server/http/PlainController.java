@@ -2,15 +2,22 @@ package io.mcpparity.server.http;
 
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
 import tools.jackson.databind.JsonNode;
 
-/** Everything that is not MCP. */
+/**
+ * Everything that is not MCP. Content types are set and not negotiated, because the Accept header
+ * of an MCP client does not list them.
+ */
 @RestController
 class PlainController {
+
+    private static final MediaType PROMETHEUS_TEXT =
+            MediaType.parseMediaType("text/plain; version=0.0.4; charset=utf-8");
 
     private final PrometheusMeterRegistry metrics;
 
@@ -18,28 +25,29 @@ class PlainController {
         this.metrics = metrics;
     }
 
-    /**
-     * The web server listens only once everything behind it is ready, so an answer is the proof.
-     */
-    @GetMapping(path = "/healthz", produces = MediaType.TEXT_PLAIN_VALUE)
-    String healthz() {
-        return "ok";
+    /** The web server listens only once everything behind it is ready: an answer is the proof. */
+    @GetMapping("/healthz")
+    ResponseEntity<String> healthz() {
+        return ResponseEntity.ok().contentType(MediaType.TEXT_PLAIN).body("ok");
     }
 
-    @GetMapping(path = "/hello", produces = MediaType.TEXT_PLAIN_VALUE)
-    String hello() {
-        return "Hello!";
+    /** What HTTP costs in this runtime and framework. */
+    @GetMapping("/hello")
+    ResponseEntity<String> hello() {
+        return ResponseEntity.ok().contentType(MediaType.TEXT_PLAIN).body("Hello!");
     }
 
-    /** JSON-RPC over HTTP without the SDK, for the comparison with it. */
-    @PostMapping(path = "/floor", produces = MediaType.APPLICATION_JSON_VALUE)
-    FloorAnswer floor(@RequestBody FloorRequest request) {
-        return new FloorAnswer("2.0", request.id, request.params);
+    /** What JSON-RPC over HTTP costs without the SDK. */
+    @PostMapping("/floor")
+    ResponseEntity<FloorAnswer> floor(@RequestBody FloorRequest request) {
+        return ResponseEntity.ok()
+                .contentType(MediaType.APPLICATION_JSON)
+                .body(new FloorAnswer("2.0", request.id, request.params));
     }
 
-    @GetMapping(path = "/metrics", produces = "text/plain; version=0.0.4; charset=utf-8")
-    String metrics() {
-        return metrics.scrape();
+    @GetMapping("/metrics")
+    ResponseEntity<String> metrics() {
+        return ResponseEntity.ok().contentType(PROMETHEUS_TEXT).body(metrics.scrape());
     }
 
     private record FloorRequest(JsonNode id, JsonNode params) {}
