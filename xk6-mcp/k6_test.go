@@ -1,0 +1,295 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/histlog"
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/mcptest"
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
+)
+
+const closedLoop = "../experiments/scripts/closed.js"
+
+// binary is the k6 with the extension, built once for all tests.
+var binary = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildDir, "k6")
+	build := exec.Command("go", "build", "-o", path, "./cmd/k6")
+	build.Stderr = os.Stderr
+	return path, build.Run()
+})
+
+var buildDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if buildDir, err = os.MkdirTemp("", "xk6-mcp-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(buildDir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// k6 prepares a run of a script with nothing sent outside.
+func k6(t *testing.T, env map[string]string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	args = append([]string{"run", "--no-usage-report", "--address", "", "--quiet", "--no-color"}, args...)
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Env = append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	output := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = output, output
+	return cmd, output
+}
+
+// counting is a fixture that counts sessions that are ended.
+type counting struct {
+	http.Handler
+	initialized, deleted atomic.Int64
+}
+
+func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodDelete:
+		c.deleted.Add(1)
+	case r.Header.Get("Mcp-Session-Id") == "":
+		c.initialized.Add(1)
+	}
+	c.Handler.ServeHTTP(w, r)
+}
+
+func countingServer(t *testing.T) (*counting, string) {
+	t.Helper()
+	c := &counting{Handler: mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true})}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	return c, server.URL + "/mcp"
+}
+
+func readSummary(t *testing.T, dir string) map[histlog.Key]histlog.Totals {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, histlog.SummaryFile))
+	require.NoError(t, err)
+	var summary histlog.Summary
+	require.NoError(t, json.Unmarshal(data, &summary))
+	series := map[histlog.Key]histlog.Totals{}
+	for _, s := range summary.Series {
+		series[s.Key] = s
+	}
+	return series
+}
+
+func TestScriptsThatNeedNoServer(t *testing.T) {
+	t.Parallel()
+	cmd, output := k6(t, nil, "smoke.test.js")
+	require.NoError(t, cmd.Run(), output)
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("examples/*.js")
+	require.NoError(t, err)
+	require.NotEmpty(t, scripts)
+	for _, script := range scripts {
+		t.Run(filepath.Base(script), func(t *testing.T) {
+			t.Parallel()
+			server, url := countingServer(t)
+			cmd, output := k6(t, map[string]string{"MCP_URL": url}, "--iterations", "20", script)
+			require.NoError(t, cmd.Run(), output)
+			assert.Positive(t, server.initialized.Load())
+			assert.Equal(t, server.initialized.Load(), server.deleted.Load(), "every session is ended")
+		})
+	}
+}
+
+func closedEnv(url, dir string, more map[string]string) map[string]string {
+	env := map[string]string{
+		"MCP_URL": url, "K6_MCP_HISTOGRAMS": dir, "USERS": "3", "WARMUP": "500ms", "DURATION": "1s",
+		"WORKLOAD": `{"tool":"echo","arguments":{"text":"x"}}`, "EXPECTED": `{"text":"x"}`,
+	}
+	for name, value := range more {
+		env[name] = value
+	}
+	return env
+}
+
+func TestClosedLoop(t *testing.T) {
+	t.Parallel()
+	server, url := countingServer(t)
+	dir := filepath.Join(t.TempDir(), "histograms")
+	cmd, output := k6(t, closedEnv(url, dir, nil), "--summary-mode", "disabled", closedLoop)
+	require.NoError(t, cmd.Run(), output)
+	assert.EqualValues(t, 3, server.initialized.Load(), "one session per user")
+	assert.EqualValues(t, 3, server.deleted.Load())
+
+	series := readSummary(t, dir)
+	require.Len(t, series, 4)
+	warmup := series[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: "echo", Phase: "warmup"}]
+	measure := series[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: "echo", Phase: "measure"}]
+	for _, s := range series {
+		assert.Zero(t, s.Failed+s.ToolFailed+s.Wrong+s.Interrupted, s.FirstError)
+	}
+	assert.Positive(t, warmup.OK)
+	assert.Positive(t, measure.OK)
+	assert.LessOrEqual(t, warmup.StartUnixMs, measure.StartUnixMs-400)
+	assert.InDelta(t, 1000, measure.EndUnixMs-measure.StartUnixMs, 300, "the window")
+
+	data, err := os.ReadFile(filepath.Join(dir, measure.Hlog))
+	require.NoError(t, err)
+	h, err := hdrhistogram.NewHistogramLogReader(bytes.NewReader(data)).NextIntervalHistogram()
+	require.NoError(t, err)
+	assert.Equal(t, measure.OK, h.TotalCount())
+	assert.Positive(t, h.ValueAtPercentile(50))
+}
+
+func TestClosedLoopListsTools(t *testing.T) {
+	t.Parallel()
+	_, url := countingServer(t)
+	dir := t.TempDir()
+	cmd, output := k6(t, closedEnv(url, dir, map[string]string{
+		"WORKLOAD": `{"method":"tools/list"}`, "EXPECTED": `["calculate_fibonacci","echo","fail","slow"]`, "SAMPLE": "1",
+	}), closedLoop)
+	require.NoError(t, cmd.Run(), output)
+	measure := readSummary(t, dir)[histlog.Key{Scenario: "closed", Method: "tools/list", Phase: "measure"}]
+	assert.Positive(t, measure.OK)
+	assert.Zero(t, measure.Wrong, measure.FirstWrong)
+}
+
+func TestClosedLoopCountsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, url := countingServer(t)
+	for name, test := range map[string]struct {
+		env  map[string]string
+		tool string
+		want func(t *testing.T, s histlog.Totals)
+	}{
+		"wrong answers": {map[string]string{"EXPECTED": `{"text":"y"}`, "SAMPLE": "1"}, "echo", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Equal(t, s.OK, s.Wrong)
+			assert.Equal(t, `/text: want "y", got "x"`, s.FirstWrong)
+		}},
+		"sampled": {map[string]string{"EXPECTED": `{}`, "SAMPLE": "1000000"}, "echo", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Zero(t, s.Wrong, "each user has sampled in the warm-up only")
+		}},
+		"tool errors": {map[string]string{"WORKLOAD": `{"tool":"fail"}`}, "fail", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Positive(t, s.ToolFailed)
+			assert.Equal(t, s.ToolFailed, s.Errors[wire.KindTool])
+			assert.Empty(t, s.Hlog)
+		}},
+		"protocol errors": {map[string]string{"WORKLOAD": `{"tool":"none"}`}, "none", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Positive(t, s.Failed)
+			assert.Contains(t, s.FirstError, "-32602")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd, output := k6(t, closedEnv(url, dir, test.env), closedLoop)
+			require.NoError(t, cmd.Run(), output)
+			test.want(t, readSummary(t, dir)[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: test.tool, Phase: "measure"}])
+		})
+	}
+}
+
+func TestClosedLoopRefusesBadInput(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]map[string]string{
+		"MCP_URL is not set":                       {"MCP_URL": ""},
+		"WORKLOAD: ":                               {"WORKLOAD": "{"},
+		"WORKLOAD must be":                         {"WORKLOAD": `{"method":"ping"}`},
+		"WORKLOAD has an unknown member args":      {"WORKLOAD": `{"tool":"echo","args":{}}`},
+		"EXPECTED is not set":                      {"EXPECTED": ""},
+		"USERS: want a whole number":               {"USERS": "0"},
+		"DURATION: want a number with ms, s or m":  {"DURATION": "10"},
+		"no session with http://127.0.0.1:9/mcp: ": {"MCP_URL": "http://127.0.0.1:9/mcp"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			cmd, output := k6(t, closedEnv("http://127.0.0.1:9/mcp", t.TempDir(), env), closedLoop)
+			require.Error(t, cmd.Run())
+			assert.Contains(t, output.String(), want)
+		})
+	}
+}
+
+// Ctrl-C ends a run early, with its sessions ended and its histograms written.
+func TestInterruptedRun(t *testing.T) {
+	t.Parallel()
+	server, url := countingServer(t)
+	dir := t.TempDir()
+	cmd, output := k6(t, closedEnv(url, dir, map[string]string{"DURATION": "1m"}), closedLoop)
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool { return server.initialized.Load() == 3 }, 30*time.Second, 10*time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.Error(t, cmd.Wait(), "k6 says that it was interrupted")
+	assert.EqualValues(t, 3, server.deleted.Load(), output)
+	assert.NotEmpty(t, readSummary(t, dir))
+	assert.NotContains(t, output.String(), "panic")
+}
+
+// A server that never answers must not hold up the end of a run.
+func TestHungServer(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	h := mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true})
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Session-Id") != "" && r.Method == http.MethodPost && calls.Add(1) > 2 {
+			<-release
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	defer close(release)
+	script := filepath.Join(t.TempDir(), "hung.js")
+	require.NoError(t, os.WriteFile(script, []byte(strings.TrimSpace(`
+		import { Client } from 'k6/x/mcp';
+		export const options = {scenarios: {s: {executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '1s'}}};
+		const client = new Client(__ENV.MCP_URL, {timeout: '1m'});
+		export default function () { client.session().callTool('echo', {text: 'x'}) }`)), 0o600))
+	dir := t.TempDir()
+	cmd, output := k6(t, map[string]string{"MCP_URL": server.URL, "K6_MCP_HISTOGRAMS": dir}, script)
+	begin := time.Now()
+	require.NoError(t, cmd.Run(), output)
+	assert.Less(t, time.Since(begin), 30*time.Second)
+	calling := readSummary(t, dir)[histlog.Key{Scenario: "s", Method: "tools/call", Tool: "echo"}]
+	assert.EqualValues(t, 1, calling.OK)
+	assert.EqualValues(t, 1, calling.Interrupted)
+	assert.Zero(t, calling.Failed)
+}
+
+func TestHistogramsDirectoryThatCannotBe(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	cmd, output := k6(t, map[string]string{"K6_MCP_HISTOGRAMS": file}, "smoke.test.js")
+	require.Error(t, cmd.Run())
+	assert.Contains(t, output.String(), "K6_MCP_HISTOGRAMS: mkdir")
+}
