@@ -66,12 +66,12 @@ func (c Config) attempt(ctx context.Context, r request, l *result.Launch) (err e
 // measure loads a running server and records what was seen.
 func (c Config) measure(ctx context.Context, server backend.Instance, r request, l *result.Launch) error {
 	r.URL = server.URL()
-	watch, err := watch(ctx, server)
+	readings, err := watch(ctx, server)
 	if err != nil {
 		return fmt.Errorf("read the server's use of CPU and memory: %w", err)
 	}
 	out, k6Err := c.k6(ctx, r)
-	samples, peak, err := watch.stop(ctx)
+	samples, peak, err := readings.stop(ctx)
 	l.Generator = out.Generator
 	out.Summary.record(r.Workload, l)
 	l.Server.MemoryIdleBytes = samples[0].MemoryBytes

@@ -36,7 +36,7 @@ type Config struct {
 	// Oracle returns the structuredContent with which a tool must answer.
 	Oracle func(tool string, arguments json.RawMessage) (json.RawMessage, error)
 
-	// Seed gives the order of the launches.
+	// Seed gives the order of the launches. It is below 2^53, so that every reader of JSON gets it exactly.
 	Seed uint64
 	// Command is what the user typed, Environment where; Notes are what else a reader must know, a sentence each. Run adds the
 	// backend and its notes.

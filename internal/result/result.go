@@ -23,7 +23,7 @@ type Run struct {
 	FinishedAt time.Time `json:"finished_at"`
 	// Command is what the user typed.
 	Command string `json:"command"`
-	// Seed gives the order of the launches.
+	// Seed gives the order of the launches. It is below 2^53.
 	Seed        uint64                `json:"seed"`
 	Experiment  experiment.Experiment `json:"experiment"`
 	Environment Environment           `json:"environment"`
