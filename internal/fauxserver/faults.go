@@ -316,7 +316,7 @@ var Freedoms = []Fault{
 		return hooks{answer: func(_ call, a *answer) { a.stream = a.status == http.StatusOK }}
 	}},
 	onSuccess("is-error-false", "isError is false", func(r object) { r["isError"] = false }),
-	onSuccess("text-escaped", "the text block escapes what it need not, and writes numbers otherwise", func(r object) {
+	onSuccess("text-escaped", "the text block escapes what it need not", func(r object) {
 		escaped, _ := json.Marshal(r["structuredContent"]) // < as \u003c
 		setText(r, string(escaped))
 	}),

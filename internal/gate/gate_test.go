@@ -41,6 +41,16 @@ func vectors(t *testing.T) []contract.Vector {
 	return append(written, random...)
 }
 
+// parse reads vectors that a test has written.
+func parse(t *testing.T, text string) []contract.Vector {
+	t.Helper()
+	vectors, err := contract.ParseVectors("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vectors
+}
+
 // upstreamURL starts an upstream service.
 func upstreamURL(t *testing.T) *httptest.Server {
 	t.Helper()
