@@ -7,10 +7,7 @@ from contextlib import nullcontext
 import uvicorn
 
 from . import metrics, settings, stdio
-from .settings import Settings, SettingsError
-
-DRAIN_SECONDS = 10
-"""How long calls in flight may go on after SIGTERM."""
+from .settings import DRAIN_SECONDS, Settings, SettingsError
 
 KEEP_ALIVE_SECONDS = 75
 """How long an idle connection stays open; longer than the pause of a client between two calls."""

@@ -8,9 +8,9 @@ _LEVELS = {"debug": "DEBUG", "info": "INFO", "warn": "WARNING", "error": "ERROR"
 def configure(log_level: str) -> None:
     """Write log lines of `log_level` and above to standard error; standard output belongs to the stdio transport."""
     level = _LEVELS[log_level]
-    # The SDK logs sessions at info and refused requests at warning: one line per request. What it logs as an error
-    # is a fault of the server.
-    sdk = {"level": level if level == "DEBUG" else "ERROR", "handlers": [], "propagate": True}
+    # Libraries log at info what happens in every request: sessions, refusals, calls of the upstream service. What they
+    # log as an error is a fault of the server.
+    libraries = level if level == "DEBUG" else "ERROR"
     logging.config.dictConfig(
         {
             "version": 1,
@@ -19,7 +19,12 @@ def configure(log_level: str) -> None:
             "handlers": {
                 "stderr": {"class": "logging.StreamHandler", "stream": "ext://sys.stderr", "formatter": "line"}
             },
-            "loggers": {"mcp": sdk, "fastmcp": sdk},
-            "root": {"level": level, "handlers": ["stderr"]},
+            "root": {"level": libraries, "handlers": ["stderr"]},
+            "loggers": {
+                # Start and stop; it has no line per request, since uvicorn's access log is off.
+                "uvicorn.error": {"level": level},
+                # FastMCP has put a handler of its own there.
+                "fastmcp": {"level": libraries, "handlers": [], "propagate": True},
+            },
         }
     )

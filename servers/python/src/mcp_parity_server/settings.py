@@ -9,6 +9,10 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
+DRAIN_SECONDS = 10
+"""How long calls in flight may go on after SIGTERM."""
+
+
 class SettingsError(Exception):
     """An environment variable has a value that the server cannot use; the text says which and what is allowed."""
 
