@@ -1,0 +1,93 @@
+package backend
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// samplePeriod is how often memory is read for the peak.
+	samplePeriod = 100 * time.Millisecond
+	// refreshPeriod is how often, while sampling, the list of processes is renewed: that is what costs.
+	refreshPeriod = time.Second
+)
+
+// treeUsage reads what a process and its descendants use, and keeps the peak of their memory.
+type treeUsage struct {
+	leader int
+
+	mu      sync.Mutex
+	members []int
+	cpu     time.Duration // the most that was read, as the time of a child that nobody waited for is lost with it
+	peak    int64
+}
+
+// watchTree samples memory until ended is closed.
+func watchTree(leader int, ended <-chan struct{}) *treeUsage {
+	t := &treeUsage{leader: leader, members: []int{leader}}
+	go func() {
+		tick := time.NewTicker(samplePeriod)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+			}
+			t.mu.Lock()
+			if n%int(refreshPeriod/samplePeriod) == 0 {
+				t.refresh()
+			}
+			if memory, peak, err := t.memory(); err == nil {
+				t.peak = max(t.peak, memory, peak)
+			}
+			t.mu.Unlock()
+		}
+	}()
+	return t
+}
+
+var errEnded = errors.New("it has ended")
+
+// refresh renews the list of processes; where that fails, the old one will do.
+func (t *treeUsage) refresh() {
+	if members, err := descendants(t.leader); err == nil && len(members) > 0 {
+		t.members = members
+	}
+}
+
+func (t *treeUsage) read() (Usage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh()
+	cpu, err := cpuTime(t.members)
+	if err != nil {
+		return Usage{}, err
+	}
+	memory, peak, err := t.memory()
+	if err != nil {
+		return Usage{}, err
+	}
+	t.cpu = max(t.cpu, cpu)
+	t.peak = max(t.peak, memory, peak)
+	return Usage{At: time.Now(), CPU: t.cpu, Memory: memory, PeakMemory: t.peak}, nil
+}
+
+// memory returns what the processes hold, and the system's own peak where it has one that holds for all of them.
+func (t *treeUsage) memory() (now, peak int64, err error) {
+	if len(t.members) == 1 {
+		return residentSet(t.members[0])
+	}
+	for _, pid := range t.members {
+		set, err := proportionalSet(pid)
+		if err != nil {
+			continue // it has just ended
+		}
+		now += set
+	}
+	if now == 0 {
+		return 0, 0, errEnded
+	}
+	return now, 0, nil
+}
