@@ -390,6 +390,9 @@ func TestLostSessionIsCountedAndRemade(t *testing.T) {
 	assert.InDelta(t, 1, one(t, samples, "mcp_sessions_lost").Value, 0)
 	assert.InDelta(t, 0, one(t, samples, "mcp_sessions_open").Value, 0)
 
+	_, err = vu.try(`s.close(); s.ping()`)
+	require.ErrorContains(t, err, "this session is closed")
+
 	assert.NotEqual(t, id, vu.run(t, `client.session().id`).String())
 	assert.True(t, vu.run(t, `client.session().ping().ok`).ToBoolean())
 }

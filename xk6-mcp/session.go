@@ -138,13 +138,11 @@ func (s *session) do(what string, kind replyKind, tool string, params sobek.Valu
 
 // end closes the session, from its VU or at the end of the run.
 func (s *session) end(ctx context.Context, opts wire.Options) {
-	if !s.client.mi.run.closed(s) {
-		return
-	}
+	wasOpen := s.client.mi.run.closed(s)
 	if err := s.wire.Close(ctx, opts); err != nil {
 		s.state.Logger.WithError(err).Warn("an MCP session could not be closed")
 	}
-	if s.client.options.metrics != metricsOff {
+	if wasOpen && s.client.options.metrics != metricsOff {
 		b := batch{tags: s.labels.tags, at: time.Now()}
 		b.addTime(s.client.mi.metrics.sessionDuration, time.Since(s.since))
 		s.client.mi.run.push(context.WithoutCancel(ctx), s.state.Samples, b.connected())

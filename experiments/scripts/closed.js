@@ -91,29 +91,30 @@ function operation({ tool, arguments: args, method, ...rest }) {
   throw new Error('WORKLOAD must be {"method": "tools/list"} or {"tool": "<name>", "arguments": {...}}');
 }
 
-// What is wrong with an answer, '' when nothing is.
+// What is wrong with an answer, '' when nothing is. An answer that cannot even be read is wrong too.
 function fault(answer) {
+  try {
+    return comparison(answer);
+  } catch (e) {
+    return `the answer cannot be read: ${e}`;
+  }
+}
+
+function comparison(answer) {
   if (workload.method === 'tools/list') {
     return difference('', expected, answer.items.map((t) => t.name).sort());
   }
-  const text = answer.text();
-  let parsed;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return `the text is not JSON: ${text.slice(0, 100)}`;
-  }
+  const parsed = JSON.parse(answer.text()); // the text block must be the same JSON
   return difference('', expected, answer.structuredContent) || difference('text block: ', expected, parsed);
 }
 
-// The first difference as a JSON pointer with both values: numbers by value, objects by key, arrays in order.
+// The first difference, as a JSON pointer with both values: numbers by value, objects by key, arrays in order.
 function difference(at, want, got) {
   if (want === got) {
     return '';
   }
-  const arrays = Array.isArray(want);
-  if (!isObject(want) || !isObject(got) || arrays !== Array.isArray(got)) {
-    return `${at || '/'}: want ${show(want)}, got ${show(got)}`;
+  if (!isObject(want) || !isObject(got) || Array.isArray(want) !== Array.isArray(got)) {
+    return `${at || 'the whole'}: want ${show(want)}, got ${show(got)}`;
   }
   for (const key of new Set([...Object.keys(want), ...Object.keys(got)])) {
     const path = `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`;
@@ -125,7 +126,7 @@ function difference(at, want, got) {
       return found;
     }
   }
-  return arrays && want.length !== got.length ? `${at || '/'}: want ${want.length} items, got ${got.length}` : '';
+  return '';
 }
 
 function isObject(v) {
