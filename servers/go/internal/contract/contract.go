@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,18 @@ func readTool(path string) (*mcp.Tool, error) {
 		return nil, err
 	}
 	tool := file.Tool
-	tool.InputSchema = file.InputSchema
-	tool.OutputSchema = file.OutputSchema
+	if tool.InputSchema, err = compact(file.InputSchema); err != nil {
+		return nil, err
+	}
+	if tool.OutputSchema, err = compact(file.OutputSchema); err != nil {
+		return nil, err
+	}
 	return &tool, nil
+}
+
+// compact drops white space once, which the SDK would do for each tools/list.
+func compact(schema json.RawMessage) (json.RawMessage, error) {
+	var b bytes.Buffer
+	err := json.Compact(&b, schema)
+	return b.Bytes(), err
 }

@@ -1,9 +1,12 @@
 package httpserver
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,6 +58,43 @@ func BenchmarkCall(b *testing.B) {
 				b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 			})
 		}
+	}
+}
+
+// BenchmarkPaths measures small requests, from plain HTTP to a call.
+func BenchmarkPaths(b *testing.B) {
+	handler, _ := testHandler(b, stateless())
+	floor := post(`{"jsonrpc":"2.0","id":1,"method":"any","params":{"n":1}}`)
+	floor.URL.Path = "/floor"
+	for _, variant := range []struct {
+		name    string
+		request *http.Request
+	}{
+		{"hello", httptest.NewRequest(http.MethodGet, "/hello", nil)},
+		{"floor", floor},
+		{"ping", post(ping)},
+		{"tools_list", post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)},
+		{"fibonacci_1", post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"calculate_fibonacci","arguments":{"n":1}}}`)},
+		{"fibonacci_1/2026-07-28", post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"calculate_fibonacci","arguments":{"n":1},`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "calculate_fibonacci")},
+	} {
+		b.Run(variant.name, func(b *testing.B) {
+			body, err := io.ReadAll(variant.request.Body)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			before := cpuTime(b)
+			for b.Loop() {
+				r := variant.request.Clone(b.Context())
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if w := send(handler, r); w.Code != 200 {
+					b.Fatal(w.Body)
+				}
+			}
+			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+		})
 	}
 }
 
