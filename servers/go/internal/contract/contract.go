@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// go:embed cannot reach outside the module, so the files are copied here and
+// Embedding cannot reach outside the module, so the files are copied here and
 // committed; a test compares them with the originals.
 //
 //go:generate sh -c "rm -f tools/*.json && cp ../../../../contract/tools/*.json tools/"
