@@ -192,6 +192,19 @@ func TestClosedLoopCountsWhatIsWrong(t *testing.T) {
 			assert.Equal(t, s.OK, s.Wrong)
 			assert.Equal(t, `/text: want "y", got "x"`, s.FirstWrong)
 		}},
+		"equal by value": {map[string]string{
+			"WORKLOAD": `{"tool":"calculate_fibonacci","arguments":{"n":10}}`, "EXPECTED": `{"result":55.0,"n":1e1}`, "SAMPLE": "1",
+		}, "calculate_fibonacci", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Positive(t, s.OK)
+			assert.Zero(t, s.Wrong, s.FirstWrong)
+		}},
+		"missing member": {map[string]string{
+			"WORKLOAD": `{"tool":"calculate_fibonacci","arguments":{"n":10}}`, "EXPECTED": `{"n":10,"result":55,"x":null}`, "SAMPLE": "1",
+		}, "calculate_fibonacci", func(t *testing.T, s histlog.Totals) {
+			t.Helper()
+			assert.Equal(t, "/x: missing", s.FirstWrong)
+		}},
 		"sampled": {map[string]string{"EXPECTED": `{}`, "SAMPLE": "1000000"}, "echo", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Zero(t, s.Wrong, "each user has sampled in the warm-up only")
