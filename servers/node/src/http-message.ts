@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
 import { DEFAULT_MAX_REQUEST_BODY_SIZE as MAX_BODY_BYTES } from '@modelcontextprotocol/server';
 
 // Bytes that are no UTF-8 are refused; by default they would become U+FFFD in silence.
@@ -49,7 +50,14 @@ export function sendJson(
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
   });
-  res.end(body);
+  if (res.req.readableEnded) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  // The client has its answer now. What it still sends is read and dropped before the end: to close the connection on it
+  // would reset the connection, and a reset can destroy the answer on its way.
+  finished(res.req.resume(), () => res.end());
 }
 
 /**
@@ -93,7 +101,6 @@ function readBody(req: IncomingMessage): Promise<Buffer> {
         chunks.push(chunk);
         return;
       }
-      // The rest is read and dropped: closing the connection now could destroy the answer on its way to the client.
       chunks.length = 0;
       reject(tooLarge());
     });

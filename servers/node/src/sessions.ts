@@ -93,6 +93,9 @@ class Session {
       this.#idle.refresh(); // also starts it again if it ran out during this request
     });
     await this.#transport.handleRequest(req, res, message);
+    if (message?.method === 'notifications/cancelled') {
+      this.#endCancelled((message.params as { requestId?: unknown } | undefined)?.requestId);
+    }
   }
 
   closeStream(): void {
@@ -106,6 +109,14 @@ class Session {
     }
     this.#inFlight.set(id, res);
     res.on('close', () => this.#inFlight.delete(id));
+  }
+
+  /** Ends a call that the SDK, rightly, leaves without an answer after it was cancelled. */
+  #endCancelled(id: unknown): void {
+    const res = this.#inFlight.get(id as string | number);
+    if (res && !res.headersSent) {
+      res.writeHead(204).end();
+    }
   }
 
   /** Answers the calls that the SDK leaves without an answer when their session ends under them. */
