@@ -74,11 +74,7 @@ func left(t *testing.T, mark string) []string {
 // expectNothingLeft waits a moment, as a killed process is there until it has been reaped.
 func expectNothingLeft(t *testing.T, b Backend, mark string) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); len(left(t, mark)) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("processes %v are left", left(t, mark))
-		}
-	}
+	eventually(t, "no process is left", func() bool { return len(left(t, mark)) == 0 })
 	d, ok := b.(*dockerBackend)
 	if !ok {
 		return
@@ -160,6 +156,16 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
+// eventually waits until something holds, for as long as a busy machine may need.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came true that %s", what)
+		}
+	}
+}
+
 func usage(t *testing.T, i Instance) Usage {
 	t.Helper()
 	u, err := i.Usage(t.Context())
@@ -229,13 +235,9 @@ func TestUsageGrows(t *testing.T) {
 		if held := usage(t, i); held.Memory-burnt.Memory < 60<<20 || held.PeakMemory < held.Memory {
 			t.Errorf("after 64 MiB more: %+v, before: %+v", held, burnt)
 		}
+		before = usage(t, i)
 		get(t, i.URL()+"/fork")
-		forked := usage(t, i)
-		for end := time.Now().Add(10 * time.Second); usage(t, i).CPU-forked.CPU < 150*time.Millisecond; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the CPU time of a child is not counted")
-			}
-		}
+		eventually(t, "the CPU time of a child counts", func() bool { return usage(t, i).CPU-before.CPU > 150*time.Millisecond })
 	})
 }
 
@@ -287,13 +289,14 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		given := make(chan error, 1)
 		go func() {
-			for len(left(t, mark)) == 0 {
-				time.Sleep(10 * time.Millisecond)
-			}
-			cancel()
+			_, err := b.Start(ctx, s)
+			given <- err
 		}()
-		if _, err := b.Start(ctx, s); !errors.Is(err, context.Canceled) {
+		eventually(t, "the service runs", func() bool { return len(left(t, mark)) > 0 })
+		cancel()
+		if err := <-given; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		expectNothingLeft(t, b, mark)
@@ -305,21 +308,20 @@ func TestCloseStopsAll(t *testing.T) {
 		s, mark := testService(t)
 		start(t, b, s)
 		start(t, b, s)
-		waiting := make(chan error)
+		never, neverMark := testService(t, "TEST_MODE=never ready")
+		waiting := make(chan error, 1)
 		go func() {
-			never, _ := testService(t, "TEST_MODE=never ready", mark)
 			_, err := b.Start(context.Background(), never)
 			waiting <- err
 		}()
-		for len(left(t, mark)) < 3 {
-			time.Sleep(10 * time.Millisecond)
-		}
+		eventually(t, "the third service runs", func() bool { return len(left(t, neverMark)) > 0 })
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := <-waiting; !errors.Is(err, errClosed) {
 			t.Errorf("the start that was under way: %v", err)
 		}
+		expectNothingLeft(t, b, neverMark)
 		expectNothingLeft(t, b, mark)
 		if _, err := b.Start(t.Context(), s); !errors.Is(err, errClosed) {
 			t.Errorf("a start afterwards: %v", err)
@@ -335,10 +337,10 @@ func TestStopTellsThatAServiceHadEnded(t *testing.T) {
 			resp.Body.Close()
 			t.Fatal("it answered")
 		}
-		for len(left(t, mark)) > 0 {
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(200 * time.Millisecond) // until the engine has seen it too
+		eventually(t, "the backend has seen the end", func() bool {
+			_, err := i.Usage(t.Context())
+			return errors.Is(err, errEnded)
+		})
 		code, err := i.Stop(t.Context())
 		if code != 4 || err == nil || !strings.Contains(err.Error(), "it had ended by itself (exit code 4)") || !strings.Contains(err.Error(), "told to exit") {
 			t.Errorf("exit code %d, %v", code, err)

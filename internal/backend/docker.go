@@ -21,7 +21,6 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
-	"github.com/testcontainers/testcontainers-go/wait"
 )
 
 // Labels of every container, for whoever looks at the engine.
@@ -168,15 +167,24 @@ func (d *dockerBackend) Start(ctx context.Context, s Service) (Instance, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
-	i := &dockerInstance{backend: d, name: s.Name, port: port, log: log, followed: make(chan struct{}), done: make(chan struct{})}
+	i := &dockerInstance{backend: d, name: s.Name, port: port, log: log, ended: make(chan struct{}), followed: make(chan struct{})}
 	c, err := d.provider.RunContainer(ctx, d.request(s, i, image))
 	if c != nil { // also when it could not be started
 		i.id, i.container = c.GetContainerID(), c
 	}
 	if err == nil {
-		go i.sample()
-		d.add(i)
-		return i, nil
+		go i.follow()
+		go i.wait()
+		if err = awaitHealthy(ctx, i.URL(), i.ended); err == nil {
+			go i.sample()
+			d.add(i)
+			return i, nil
+		}
+		if errors.Is(err, errEnded) {
+			err = fmt.Errorf("%w with exit code %d before it was ready", err, i.exitCode(ctx))
+		}
+	} else {
+		close(i.followed)
 	}
 	if strings.Contains(err.Error(), "reaper") {
 		err = fmt.Errorf("%w; where its image cannot be pulled, set TESTCONTAINERS_RYUK_DISABLED=true", err)
@@ -184,9 +192,7 @@ func (d *dockerBackend) Start(ctx context.Context, s Service) (Instance, error) 
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // the library's words about it are long
 	}
-	stopped, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	cancel() // a service that did not get ready has nothing to finish
-	err = errors.Join(err, i.remove(stopped))
+	err = errors.Join(err, i.remove(ctx))
 	return nil, d.logs.failed(log.Name(), fmt.Errorf("start %s: %w", s.Name, err))
 }
 
@@ -217,14 +223,6 @@ func (d *dockerBackend) request(s Service, i *dockerInstance, image string) test
 			}
 			c.PortBindings = network.PortMap{exposed: {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: fmt.Sprint(i.port)}}}
 		},
-		LifecycleHooks: []testcontainers.ContainerLifecycleHooks{{
-			PostStarts: []testcontainers.ContainerHook{func(_ context.Context, c testcontainers.Container) error {
-				go i.follow(c.GetContainerID())
-				return nil
-			}},
-		}},
-		WaitingFor: wait.ForHTTP("/healthz").WithPort(exposed.String()).WithForcedIPv4LocalHost().
-			WithPollInterval(20 * time.Millisecond).WithStartupTimeout(startTimeout),
 	}
 	if d.network != "" {
 		i.peer = fmt.Sprintf("http://%s:%d", alias(s.Name), port)
@@ -259,9 +257,8 @@ type dockerInstance struct {
 	id        string
 	container testcontainers.Container
 	log       *os.File
+	ended     chan struct{} // closed when the container does not run any more
 	followed  chan struct{} // closed when the log is complete
-	following sync.Once
-	done      chan struct{} // closed when the container is gone
 
 	mu   sync.Mutex
 	peak int64
@@ -283,20 +280,28 @@ func (i *dockerInstance) PeerURL() string {
 }
 
 // follow writes the container's output into the log until its end.
-func (i *dockerInstance) follow(id string) {
-	i.following.Do(func() {
-		defer close(i.followed)
-		output, err := i.backend.provider.Client().ContainerLogs(context.Background(), id, client.ContainerLogsOptions{
-			ShowStdout: true, ShowStderr: true, Follow: true,
-		})
-		if err == nil {
-			defer output.Close()
-			_, err = stdcopy.StdCopy(i.log, i.log, output)
-		}
-		if err != nil {
-			fmt.Fprintf(i.log, "(the log ends here: %v)\n", err)
-		}
+func (i *dockerInstance) follow() {
+	defer close(i.followed)
+	output, err := i.backend.provider.Client().ContainerLogs(context.Background(), i.id, client.ContainerLogsOptions{
+		ShowStdout: true, ShowStderr: true, Follow: true,
 	})
+	if err == nil {
+		defer output.Close()
+		_, err = stdcopy.StdCopy(i.log, i.log, output)
+	}
+	if err != nil {
+		fmt.Fprintf(i.log, "(the log ends here: %v)\n", err)
+	}
+}
+
+// wait waits for the container's end. When the engine goes away meanwhile, that is the end too.
+func (i *dockerInstance) wait() {
+	defer close(i.ended)
+	ended := i.backend.provider.Client().ContainerWait(context.Background(), i.id, client.ContainerWaitOptions{})
+	select {
+	case <-ended.Result:
+	case <-ended.Error:
+	}
 }
 
 func (i *dockerInstance) Usage(ctx context.Context) (Usage, error) {
@@ -311,7 +316,11 @@ func (i *dockerInstance) Usage(ctx context.Context) (Usage, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.peak = max(i.peak, memory)
-	return Usage{At: time.Now(), CPU: time.Duration(stats.CPUStats.CPUUsage.TotalUsage), Memory: memory, PeakMemory: i.peak}, nil
+	at := time.Now()
+	if i.backend.network == "" {
+		at = stats.Read // by the same clock, and closer to the reading
+	}
+	return Usage{At: at, CPU: time.Duration(stats.CPUStats.CPUUsage.TotalUsage), Memory: memory, PeakMemory: i.peak}, nil
 }
 
 func (i *dockerInstance) stats(ctx context.Context) (stats container.StatsResponse, err error) {
@@ -342,7 +351,7 @@ func (i *dockerInstance) sample() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-i.done:
+		case <-i.ended:
 			return
 		case <-tick.C:
 			_, _ = i.Usage(ctx) // it keeps the peak; that the container has ended is found out by Stop
@@ -365,23 +374,29 @@ func (i *dockerInstance) Stop(ctx context.Context) (int, error) {
 
 // terminate asks the container to end, and finds out how it did.
 func (i *dockerInstance) terminate(ctx context.Context) error {
-	before, err := i.container.State(ctx)
-	if err != nil {
-		return err
-	}
-	if !before.Running {
-		i.code = before.ExitCode
+	select {
+	case <-i.ended:
+		i.code = i.exitCode(ctx)
 		return errors.New("it had ended by itself")
+	default:
 	}
 	grace := stopTimeout
 	if err := i.container.Stop(ctx, &grace); err != nil {
-		return err
+		cause := context.Cause(ctx)
+		ctx, cancel := cleanupContext(ctx)
+		defer cancel()
+		_, killErr := i.backend.provider.Client().ContainerKill(ctx, i.id, client.ContainerKillOptions{Signal: "SIGKILL"})
+		select {
+		case <-i.ended:
+		case <-ctx.Done():
+		}
+		i.code = i.exitCode(ctx)
+		if cause != nil { // the library's words about it are long
+			return errors.Join(fmt.Errorf("it was killed, as the wait for its end was given up: %w", cause), killErr)
+		}
+		return errors.Join(err, killErr)
 	}
-	after, err := i.container.State(ctx)
-	if err != nil {
-		return err
-	}
-	i.code = after.ExitCode
+	i.code = i.exitCode(ctx)
 	const killed = 128 + 9
 	if i.code == killed {
 		return fmt.Errorf("it did not end within %v of SIGTERM and was killed", stopTimeout)
@@ -389,20 +404,29 @@ func (i *dockerInstance) terminate(ctx context.Context) error {
 	return nil
 }
 
-// remove removes the container, running or not, and completes the log. It does so even when ctx has ended.
-func (i *dockerInstance) remove(ctx context.Context) error {
+// exitCode asks for it even when ctx has ended; -1 where the engine does not know.
+func (i *dockerInstance) exitCode(ctx context.Context) int {
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
-	close(i.done)
+	state, err := i.container.State(ctx)
+	if err != nil || state.Running {
+		return -1
+	}
+	return state.ExitCode
+}
+
+// remove removes the container, running or not, and completes the log. It does so even when ctx has ended.
+func (i *dockerInstance) remove(ctx context.Context) error {
+	defer i.backend.instances.remove(i)
+	ctx, cancel := cleanupContext(ctx)
+	defer cancel()
 	var err error
 	if i.id != "" {
 		_, err = i.backend.provider.Client().ContainerRemove(ctx, i.id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	}
-	i.following.Do(func() { close(i.followed) }) // it was never started
 	select {
 	case <-i.followed:
 	case <-ctx.Done():
 	}
-	i.backend.instances.remove(i)
 	return errors.Join(err, i.log.Close())
 }

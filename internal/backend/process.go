@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,11 +18,10 @@ import (
 
 // processBackend is the backend that starts child processes. It runs on Linux and macOS.
 type processBackend struct {
-	notes   []string
-	logs    *logs
-	ports   ports
-	spawner *spawner
-	builds  builds[string]
+	notes []string
+	logs  *logs
+	ports ports
+	host  *Host
 	*instances
 }
 
@@ -32,7 +30,7 @@ func newProcess(logs *logs, why string) *processBackend {
 	if runtime.GOOS != "linux" {
 		notes = append(notes, "processes are not bound to CPUs on "+runtime.GOOS)
 	}
-	return &processBackend{notes: notes, logs: logs, spawner: newSpawner(), instances: newInstances()}
+	return &processBackend{notes: notes, logs: logs, host: NewHost(), instances: newInstances()}
 }
 
 func (p *processBackend) Name() string    { return KindProcess }
@@ -44,7 +42,7 @@ func (p *processBackend) Build(ctx context.Context, s Service) error {
 		return err
 	}
 	defer done()
-	_, err = p.build(ctx, s)
+	_, err = p.host.BuildDir(ctx, s)
 	return err
 }
 
@@ -66,7 +64,7 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 		return nil, err
 	}
 	defer done()
-	out, err := p.build(ctx, s)
+	out, err := p.host.BuildDir(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +87,17 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := p.spawner.start(cmd, s.CPUs); err != nil {
+	if err := p.host.StartCommand(cmd, s.CPUs); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
 
 	i := &processInstance{backend: p, name: s.Name, port: port, log: log.Name(), cmd: cmd, ended: make(chan struct{})}
 	i.usage = watchTree(cmd.Process.Pid, i.ended)
 	go i.wait()
-	if err := i.healthy(ctx); err != nil {
+	if err := awaitHealthy(ctx, i.URL(), i.ended); err != nil {
+		if errors.Is(err, errEnded) {
+			err = fmt.Errorf("%w with exit code %d before it was ready", err, exitCode(i.cmd.ProcessState))
+		}
 		stopped, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		cancel() // a service that did not get ready has nothing to finish
 		_, _ = i.Stop(stopped)
@@ -108,8 +109,7 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 
 func (p *processBackend) Close() error {
 	err := p.stopAll()
-	p.spawner.close()
-	return errors.Join(err, p.logs.close())
+	return errors.Join(err, p.host.Close(), p.logs.close())
 }
 
 // processInstance is a service that runs as a group of processes.
@@ -146,35 +146,6 @@ func (i *processInstance) wait() {
 	_ = i.cmd.Wait() // how it ended is in ProcessState
 	killGroup(i.cmd)
 	close(i.ended)
-}
-
-// healthy waits until /healthz answers 200.
-func (i *processInstance) healthy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("/healthz did not answer 200 within %v", startTimeout))
-	defer cancel()
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return context.Cause(ctx)
-		case <-i.ended:
-			tick.Stop()
-			return fmt.Errorf("it ended with exit code %d before it was ready", exitCode(i.cmd.ProcessState))
-		case <-tick.C:
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL()+"/healthz", nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := client.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				tick.Stop()
-				return nil
-			}
-		}
-	}
 }
 
 func (i *processInstance) Stop(ctx context.Context) (int, error) {

@@ -15,20 +15,24 @@ import (
 // signal that a child gets when its parent is gone (PR_SET_PDEATHSIG) is sent when that thread ends, not when the process does. So
 // a harness that is killed takes its servers with it, and one that lives does not lose them to the end of some thread.
 type spawner struct {
-	requests chan func()
+	// all are the CPUs that the harness may use.
+	all      unix.CPUSet
+	requests chan func() error
+	results  chan error
 	closed   chan struct{}
 	close    func()
 }
 
 func newSpawner() *spawner {
-	s := &spawner{requests: make(chan func()), closed: make(chan struct{})}
+	s := &spawner{requests: make(chan func() error), results: make(chan error), closed: make(chan struct{})}
+	_ = unix.SchedGetaffinity(0, &s.all) // cannot fail for the thread itself
 	s.close = sync.OnceFunc(func() { close(s.closed) })
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread, whose affinity is changed, ends with the goroutine
 		for {
 			select {
 			case start := <-s.requests:
-				start()
+				s.results <- start()
 			case <-s.closed:
 				return
 			}
@@ -39,29 +43,23 @@ func newSpawner() *spawner {
 
 // start starts the command in a process group of its own, on the CPUs, or on all that the harness may use where none are given.
 func (s *spawner) start(cmd *exec.Cmd, cpus []int) error {
-	var set unix.CPUSet
-	if len(cpus) == 0 {
-		// Of the main thread, not of this one, which may still be bound for the command before.
-		if err := unix.SchedGetaffinity(unix.Getpid(), &set); err != nil {
-			return fmt.Errorf("read the CPU affinity: %w", err)
+	set := s.all
+	if len(cpus) > 0 {
+		set.Zero()
+		for _, cpu := range cpus {
+			set.Set(cpu)
 		}
-	}
-	for _, cpu := range cpus {
-		set.Set(cpu)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-
-	result := make(chan error)
-	start := func() {
+	start := func() error {
 		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			result <- fmt.Errorf("bind to CPUs %v of %d: %w", cpus, runtime.NumCPU(), err)
-			return
+			return fmt.Errorf("bind to CPUs %v of %d: %w", cpus, runtime.NumCPU(), err)
 		}
-		result <- cmd.Start()
+		return cmd.Start()
 	}
 	select {
 	case s.requests <- start:
-		return <-result
+		return <-s.results
 	case <-s.closed:
 		return errClosed
 	}

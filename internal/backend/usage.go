@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"errors"
 	"sync"
 	"time"
 )
@@ -9,7 +8,7 @@ import (
 const (
 	// samplePeriod is how often memory is read for the peak.
 	samplePeriod = 100 * time.Millisecond
-	// refreshPeriod is how often, while sampling, the list of processes is renewed: that is what costs.
+	// refreshPeriod is how old the list of processes may be: to renew it costs a hundred times what a reading costs.
 	refreshPeriod = time.Second
 )
 
@@ -19,6 +18,7 @@ type treeUsage struct {
 
 	mu      sync.Mutex
 	members []int
+	renewed time.Time
 	cpu     time.Duration // the most that was read, as the time of a child that nobody waited for is lost with it
 	peak    int64
 }
@@ -29,16 +29,14 @@ func watchTree(leader int, ended <-chan struct{}) *treeUsage {
 	go func() {
 		tick := time.NewTicker(samplePeriod)
 		defer tick.Stop()
-		for n := 1; ; n++ {
+		for {
 			select {
 			case <-ended:
 				return
 			case <-tick.C:
 			}
 			t.mu.Lock()
-			if n%int(refreshPeriod/samplePeriod) == 0 {
-				t.refresh()
-			}
+			t.refresh()
 			if memory, peak, err := t.memory(); err == nil {
 				t.peak = max(t.peak, memory, peak)
 			}
@@ -48,10 +46,12 @@ func watchTree(leader int, ended <-chan struct{}) *treeUsage {
 	return t
 }
 
-var errEnded = errors.New("it has ended")
-
-// refresh renews the list of processes; where that fails, the old one will do.
+// refresh renews the list of processes when it is old; where that fails, the old one will do.
 func (t *treeUsage) refresh() {
+	if time.Since(t.renewed) < refreshPeriod {
+		return
+	}
+	t.renewed = time.Now()
 	if members, err := descendants(t.leader); err == nil && len(members) > 0 {
 		t.members = members
 	}
@@ -62,6 +62,7 @@ func (t *treeUsage) read() (Usage, error) {
 	defer t.mu.Unlock()
 	t.refresh()
 	cpu, err := cpuTime(t.members)
+	at := time.Now()
 	if err != nil {
 		return Usage{}, err
 	}
@@ -71,7 +72,7 @@ func (t *treeUsage) read() (Usage, error) {
 	}
 	t.cpu = max(t.cpu, cpu)
 	t.peak = max(t.peak, memory, peak)
-	return Usage{At: time.Now(), CPU: t.cpu, Memory: memory, PeakMemory: t.peak}, nil
+	return Usage{At: at, CPU: t.cpu, Memory: memory, PeakMemory: t.peak}, nil
 }
 
 // memory returns what the processes hold, and the system's own peak where it has one that holds for all of them.

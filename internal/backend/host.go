@@ -17,7 +17,26 @@ import (
 // keepUnused is for how long a build that nobody asks for is kept.
 const keepUnused = 14 * 24 * time.Hour
 
-// build returns the folder with the build of the service's present sources, {{out}}, after making it where needed.
+// Host builds and starts commands on this machine: the servers of the process backend, and the load generator whatever the backend is.
+type Host struct {
+	spawner *spawner
+	builds  builds[string]
+}
+
+// NewHost returns a host that has started nothing.
+func NewHost() *Host { return &Host{spawner: newSpawner()} }
+
+// StartCommand starts the command in a process group of its own, on the CPUs, or on all that there are for none. On Linux the command gets
+// SIGTERM when this process is killed or the host is closed; CPUs cannot be chosen elsewhere.
+func (h *Host) StartCommand(cmd *exec.Cmd, cpus []int) error { return h.spawner.start(cmd, cpus) }
+
+// Close lets go of what the host needs to start commands. Commands that still run are told to end where StartCommand says so.
+func (h *Host) Close() error {
+	h.spawner.close()
+	return nil
+}
+
+// BuildDir returns the folder with the build of the service's present sources, {{out}}, after making it where needed.
 //
 // A build lives in <user's cache folder>/mcp-parity/build/<name>-<key>:
 //
@@ -25,9 +44,9 @@ const keepUnused = 14 * 24 * time.Hour
 //	build.log  the output of the build's commands
 //	complete   there when the build went well; without it out is made anew
 //	lock       held while out is made, against another harness that does the same
-func (p *processBackend) build(ctx context.Context, s Service) (string, error) {
-	return p.builds.get(s.Dir, func() (string, error) {
-		out, err := p.buildOnce(ctx, s)
+func (h *Host) BuildDir(ctx context.Context, s Service) (string, error) {
+	return h.builds.get(s.Dir, func() (string, error) {
+		out, err := h.buildOnce(ctx, s)
 		if err != nil {
 			return "", fmt.Errorf("build %s: %w", buildName(s), err)
 		}
@@ -35,7 +54,7 @@ func (p *processBackend) build(ctx context.Context, s Service) (string, error) {
 	})
 }
 
-func (p *processBackend) buildOnce(ctx context.Context, s Service) (string, error) {
+func (h *Host) buildOnce(ctx context.Context, s Service) (string, error) {
 	if s.Process == nil {
 		return "", fmt.Errorf("its subject.yaml has no process section; add one, or use the docker backend")
 	}
@@ -82,7 +101,7 @@ func (p *processBackend) buildOnce(ctx context.Context, s Service) (string, erro
 		return "", err
 	}
 	logPath := filepath.Join(dir, "build.log")
-	if err := p.runBuild(ctx, s, out, logPath); err != nil {
+	if err := h.runBuild(ctx, s, out, logPath); err != nil {
 		return "", &Failure{Err: err, LogPath: logPath, Tail: tail(logPath)}
 	}
 	if err := os.WriteFile(complete, nil, 0o644); err != nil {
@@ -92,7 +111,7 @@ func (p *processBackend) buildOnce(ctx context.Context, s Service) (string, erro
 }
 
 // runBuild runs the commands of the build. They have the environment of the harness, as if they had been typed.
-func (p *processBackend) runBuild(ctx context.Context, s Service, out, logPath string) error {
+func (h *Host) runBuild(ctx context.Context, s Service, out, logPath string) error {
 	log, err := os.Create(logPath)
 	if err != nil {
 		return err
@@ -106,7 +125,7 @@ func (p *processBackend) runBuild(ctx context.Context, s Service, out, logPath s
 		cmd.Dir = s.Dir
 		cmd.Stdout, cmd.Stderr = log, log
 		cmd.Cancel = func() error { killGroup(cmd); return nil }
-		if err := p.spawner.start(cmd, nil); err != nil {
+		if err := h.StartCommand(cmd, nil); err != nil {
 			return fmt.Errorf("%s: %w", line, err)
 		}
 		err := cmd.Wait()
