@@ -44,12 +44,12 @@ def expand(text: str) -> str:
 
 
 def calls() -> Iterator[Call]:
-    """Return every `call` step that the contract has."""
+    """Return every `call` step of the contract that needs no session."""
     for file in sorted((CONTRACT / "vectors").glob("*.yaml")):
         group = yaml.safe_load(file.read_text(encoding="utf-8"))
         for vector in group["vectors"]:
             for step in vector.get("steps", [vector]):
-                if "call" in step:
+                if "call" in step and vector.get("sessions") != "stateful":
                     arguments = step["call"].get("arguments")
                     yield Call(
                         vector=f"{group['group']}/{vector['name']}",

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import uvicorn
 
-from . import metrics, settings, stdio
+from . import logs, metrics, settings
 from .settings import DRAIN_SECONDS, Settings, SettingsError
 
 KEEP_ALIVE_SECONDS = 75
@@ -20,9 +20,13 @@ def main() -> None:
     try:
         config = settings.load()
     except SettingsError as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         sys.exit(2)
+    logs.configure(config.log_level)
     if config.transport == "stdio":
+        # Here and not above: it takes most of the time to start, and the parent of several workers never needs it.
+        from . import stdio
+
         stdio.serve(config)
     else:
         _serve_http(config)

@@ -14,7 +14,7 @@ def _whole_number(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Integer = Annotated[int, BeforeValidator(_whole_number)]
+WholeNumber = BeforeValidator(_whole_number)
 
 
 class Arguments(BaseModel):
@@ -26,7 +26,7 @@ class Arguments(BaseModel):
 class FibonacciArguments(Arguments):
     """Arguments of calculate_fibonacci."""
 
-    n: Annotated[Integer, Field(ge=0, le=32)]
+    n: Annotated[int, Field(ge=0, le=32), WholeNumber]
 
 
 class FetchArguments(Arguments):
@@ -46,8 +46,8 @@ class QueryArguments(Arguments):
     """Arguments of simulate_db_query."""
 
     query: Annotated[str, Field(min_length=1, max_length=1000)]
-    delay_ms: Annotated[Integer, Field(ge=0, le=5000)] = 10
-    rows: Annotated[Integer, Field(ge=0, le=1000)] = 10
+    delay_ms: Annotated[int, Field(ge=0, le=5000), WholeNumber] = 10
+    rows: Annotated[int, Field(ge=0, le=1000), WholeNumber] = 10
 
 
 def describe(error: ValidationError) -> str:

@@ -23,8 +23,6 @@ def configure(log_level: str) -> None:
             "loggers": {
                 # Start and stop; it has no line per request, since uvicorn's access log is off.
                 "uvicorn.error": {"level": level},
-                # FastMCP has put a handler of its own there.
-                "fastmcp": {"level": libraries, "handlers": [], "propagate": True},
             },
         }
     )

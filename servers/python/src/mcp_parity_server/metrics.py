@@ -20,7 +20,7 @@ def render() -> bytes:
     if _DIRECTORY not in os.environ:
         return generate_latest(REGISTRY)
     registry = CollectorRegistry()
-    MultiProcessCollector(registry)
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
 
 

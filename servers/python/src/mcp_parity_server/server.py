@@ -25,8 +25,9 @@ from .arguments import (
     describe,
 )
 from .metrics import tool_calls
-from .tools import ToolFailure
+from .tools import ArgumentError
 from .upstream import Upstream, UpstreamError
+
 
 class ContractTool(Tool):
     """A tool that is listed exactly as the contract defines it and checks its own arguments."""
@@ -57,7 +58,7 @@ class ContractTool(Tool):
         self._succeeded = tool_calls.labels(definition.name, "ok")
         self._failed = tool_calls.labels(definition.name, "error")
 
-    def to_mcp_tool(self, **overrides: Any) -> mcp_types.Tool:
+    def to_mcp_tool(self, **_overrides: Any) -> mcp_types.Tool:
         """Return the contract's definition itself: nothing is built for each tools/list."""
         return self._definition
 
@@ -67,7 +68,7 @@ class ContractTool(Tool):
             answer = await self._function(self._arguments.model_validate(arguments))
         except ValidationError as error:
             return self._failure(describe(error))
-        except (ToolFailure, UpstreamError) as error:
+        except (ArgumentError, UpstreamError) as error:
             return self._failure(str(error))
         self._succeeded.inc()
         return ToolResult(content=[_text(to_json(answer).decode())], structured_content=answer)
@@ -89,11 +90,13 @@ class StrictToolCalls(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
+        """Let a call of a known tool through. Raises MCPError (-32602) for another, and for `arguments` that is null."""
         if context.message.name not in contract.definitions():
             raise MCPError(code=mcp_types.INVALID_PARAMS, message=f"Unknown tool: {context.message.name!r}")
         # FastMCP reads null as {}, so only the parameters as they were sent tell them apart.
         request = context.fastmcp_context and context.fastmcp_context.request_context
-        if request and request._srctx.params and request._srctx.params.get("arguments", {}) is None:
+        sent = request and request._srctx.params  # noqa: SLF001
+        if sent and sent.get("arguments", {}) is None:
             raise MCPError(code=mcp_types.INVALID_PARAMS, message="arguments is null: send an object or leave it out")
         return await call_next(context)
 
@@ -130,7 +133,7 @@ def create_server(upstream_url: str) -> FastMCP:
 
 def _serve_only_tools(server: FastMCP) -> None:
     """Mend what FastMCP's public API has no option for, on the SDK's server inside it."""
-    sdk = server._mcp_server
+    sdk = server._mcp_server  # noqa: SLF001
     # FastMCP serves and advertises these whether or not there are any; without a handler the SDK does neither.
     for method in (
         "resources/list",
@@ -140,7 +143,7 @@ def _serve_only_tools(server: FastMCP) -> None:
         "prompts/get",
         "logging/setLevel",
     ):
-        del sdk._request_handlers[method]
+        del sdk._request_handlers[method]  # noqa: SLF001
     # On revision 2026-07-28 the SDK compares headers with the schema of the called tool, which it would find by a
     # tools/list of its own for each call.
     sdk.get_tool_input_schema = {name: tool.input_schema for name, tool in contract.definitions().items()}.get

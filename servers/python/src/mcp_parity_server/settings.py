@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-
 DRAIN_SECONDS = 10
 """How long calls in flight may go on after SIGTERM."""
 
@@ -35,7 +34,7 @@ def _base_url(url: str) -> str:
 
 
 class Settings(BaseSettings):
-    """How the server runs. The description of a field says which values are allowed; it is part of the error message."""
+    """How the server runs. The description of a field says which values are allowed; error messages repeat it."""
 
     model_config = SettingsConfigDict(frozen=True, case_sensitive=True, extra="ignore")
 
@@ -59,7 +58,7 @@ class Settings(BaseSettings):
         validation_alias="WORKERS",
         ge=1,
         le=1024,
-        description="a number of processes from 1 to 1024, and 1 unless MCP_TRANSPORT is http and MCP_SESSIONS stateless",
+        description="a number of processes from 1 to 1024; 1 unless MCP_TRANSPORT is http and MCP_SESSIONS stateless",
     )
     log_level: Literal["debug", "info", "warn", "error"] = Field(
         "info", validation_alias="LOG_LEVEL", description="debug, info, warn or error"

@@ -7,7 +7,6 @@ from typing import Any
 import anyio
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 
-from . import logs
 from .server import create_server
 from .settings import DRAIN_SECONDS, Settings
 
@@ -29,7 +28,6 @@ class InFlight(Middleware):
 
 def serve(config: Settings) -> None:
     """Serve one client on standard input and output, until the input ends or SIGTERM."""
-    logs.configure(config.log_level)
     anyio.run(_serve, config.upstream_url)
 
 
@@ -47,7 +45,7 @@ async def _exit_on_sigterm(in_flight: InFlight) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM) as signals:
         await anext(aiter(signals))
     with anyio.move_on_after(DRAIN_SECONDS):
-        while in_flight.count:
+        while in_flight.count:  # noqa: ASYNC110
             await anyio.sleep(0.02)
         # The SDK writes the last answer in a task of its own.
         await anyio.sleep(0.1)

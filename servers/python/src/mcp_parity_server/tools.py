@@ -13,8 +13,8 @@ MAX_MAGNITUDE = 2**53 - 1
 """The largest magnitude of a number in process_json_data: beyond it not every language returns an integer unchanged."""
 
 
-class ToolFailure(Exception):
-    """A tool cannot do what it was asked; the text names the argument."""
+class ArgumentError(Exception):
+    """An argument is as its schema wants it, but not as its tool does; the text names it."""
 
 
 def fibonacci(n: int) -> int:
@@ -34,7 +34,7 @@ async def fetch_external_data(arguments: FetchArguments, upstream: Upstream) -> 
 
 
 async def process_json_data(arguments: ProcessArguments) -> dict[str, Any]:
-    """Transform and count. Raises ToolFailure if `data` is too deep or has a number that is too large."""
+    """Transform and count. Raises ArgumentError if `data` is too deep or has a number that is too large."""
     counts = dict.fromkeys(("objects", "arrays", "strings", "numbers", "booleans", "nulls"), 0)
     deepest = 0
 
@@ -50,14 +50,14 @@ async def process_json_data(arguments: ProcessArguments) -> dict[str, Any]:
             case int() | float():
                 counts["numbers"] += 1
                 if abs(value) > MAX_MAGNITUDE:
-                    raise ToolFailure(f"data: a number is larger in magnitude than {MAX_MAGNITUDE}")
+                    raise ArgumentError(f"data: a number is larger in magnitude than {MAX_MAGNITUDE}")
             case None:
                 counts["nulls"] += 1
             case _:
                 depth += 1
                 deepest = max(deepest, depth)
                 if depth > MAX_DEPTH:
-                    raise ToolFailure(f"data: is nested more than {MAX_DEPTH} levels deep")
+                    raise ArgumentError(f"data: is nested more than {MAX_DEPTH} levels deep")
                 if isinstance(value, dict):
                     counts["objects"] += 1
                     return {key: upper(member, depth) for key, member in value.items()}
