@@ -115,7 +115,7 @@ func (fakeHost) StartCommand(cmd *exec.Cmd, _ []int) error {
 }
 
 // fakeBackend starts servers that use half a CPU and 10 MB. A server's name is its fault: "wrong", "crashes" and "hangs" are k6's,
-// "does-not-start" and "exits-1" the server's own; others have none.
+// "does-not-start" and "exits-1" the server's own; the usage of "reads-rarely" is up to 250 ms old; others have none.
 type fakeBackend struct {
 	mu      sync.Mutex
 	started []string
@@ -156,6 +156,9 @@ func (i *fakeInstance) LogPath() string { return i.log }
 
 func (i *fakeInstance) Usage(context.Context) (backend.Usage, error) {
 	now := time.Now()
+	if i.name == "reads-rarely" { // like a container engine
+		now = i.start.Add(now.Sub(i.start).Truncate(250 * time.Millisecond))
+	}
 	return backend.Usage{At: now, CPU: now.Sub(i.start) / 2, Memory: 10e6, PeakMemory: 12e6}, nil
 }
 
@@ -221,7 +224,7 @@ func setUp(t *testing.T, names ...string) (Config, experiment.Experiment, *fakeB
 }
 
 func TestRun(t *testing.T) {
-	c, e, fake, progress := setUp(t, "good", "also-good")
+	c, e, fake, progress := setUp(t, "good", "reads-rarely")
 	e.Workloads = append(e.Workloads, experiment.Workload{Name: "fetch", Tool: "fetch_external_data", Arguments: map[string]any{"endpoint": "/items/1"}})
 	run, folder, err := Run(t.Context(), c, e)
 	if err != nil {

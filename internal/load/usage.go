@@ -16,6 +16,10 @@ import (
 // would take CPU time from the load.
 const readingPeriod = 100 * time.Millisecond
 
+// lastReading is how long the reading after the load may take. A container engine reads on its own, about once a second, and
+// answers with what it read last; the reading that counts is the first that was taken after the load.
+const lastReading = 5 * time.Second
+
 // watcher reads the counters of a server in the background.
 type watcher struct {
 	server  backend.Instance
@@ -58,7 +62,7 @@ func watch(ctx context.Context, server backend.Instance) (*watcher, error) {
 func (w *watcher) stop(ctx context.Context) (samples []stats.Sample, peak int64, err error) {
 	w.cancel()
 	<-w.done
-	if w.err == nil {
+	for now := time.Now(); w.err == nil && w.samples[len(w.samples)-1].At.Before(now) && time.Since(now) < lastReading; {
 		w.err = w.read(ctx)
 	}
 	return w.samples, w.peak, w.err
@@ -69,7 +73,9 @@ func (w *watcher) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.samples = append(w.samples, stats.Sample{At: u.At, CPU: u.CPU, MemoryBytes: u.Memory})
+	if n := len(w.samples); n == 0 || u.At.After(w.samples[n-1].At) {
+		w.samples = append(w.samples, stats.Sample{At: u.At, CPU: u.CPU, MemoryBytes: u.Memory})
+	}
 	w.peak = max(w.peak, u.Memory, u.PeakMemory)
 	return nil
 }
