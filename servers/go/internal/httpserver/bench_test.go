@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -98,13 +99,39 @@ func BenchmarkPaths(b *testing.B) {
 	}
 }
 
+// BenchmarkLarge lets ten clients at once send nearly as much as is allowed, and
+// reports the most memory that the process ever had: run it alone.
+func BenchmarkLarge(b *testing.B) {
+	handler, _ := testHandler(b, stateless())
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"process_json_data","arguments":{"data":{"s":"` +
+		strings.Repeat("a", 39<<20/10) + `"}}}}`
+	for b.Loop() {
+		var clients sync.WaitGroup
+		for range 10 {
+			clients.Go(func() {
+				if w := send(handler, post(body)); w.Code != 200 {
+					b.Error(w.Body)
+				}
+			})
+		}
+		clients.Wait()
+	}
+	b.ReportMetric(float64(usage(b).Maxrss)/1024, "peak-MB")
+}
+
 // cpuTime is the processor time of this process, garbage collection included.
 // It says more than the clock on a machine that does other things too.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+	u := usage(b)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func usage(b *testing.B) syscall.Rusage {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return u
 }
