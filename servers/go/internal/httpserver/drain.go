@@ -6,7 +6,8 @@ import (
 )
 
 // drain ends the streams that would otherwise stay open for as long as the
-// client likes, and so hold up a shutdown. Calls in flight are not touched.
+// client likes, and so hold up a shutdown. Streamable HTTP answers calls on
+// requests of their own, which it leaves alone; on SSE they end with the stream.
 type drain struct {
 	ctx   context.Context
 	start context.CancelFunc
