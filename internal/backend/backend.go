@@ -91,7 +91,7 @@ type Instance interface {
 //
 // Processes: CPU is counted to 10 ms, including children that have ended; memory is the resident set of the one process, or the sum of the
 // proportional sets (PSS) where there are several. Containers: CPU and memory are those of the control group, without inactive page
-// cache. So the memory of the two backends must not be compared.
+// cache; an engine that is not on this machine tells them once a second. The memory of the two backends must not be compared.
 type Usage struct {
 	// At is when it was read.
 	At time.Time
@@ -115,28 +115,32 @@ type Options struct {
 
 // New returns a backend of the kind that is named.
 func New(ctx context.Context, kind string, o Options) (Backend, error) {
-	logs, err := newLogs(o.LogDir)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case KindProcess:
-		return newProcess(logs, "processes, as asked"), nil
-	case KindDocker:
-		d, err := newDocker(ctx, o.Root, logs, "containers, as asked")
-		if err != nil {
-			return nil, fmt.Errorf("%w; install Docker and start it (https://docs.docker.com/engine/install/), or use the process backend", err)
-		}
-		return d, nil
-	case KindAuto:
-		d, err := newDocker(ctx, o.Root, logs, "containers, as there is a Docker engine")
-		if err != nil {
-			return newProcess(logs, fmt.Sprintf("processes, as there is no Docker engine (%v)", err)), nil
-		}
-		return d, nil
-	default:
+	return choose(ctx, kind, o, connect)
+}
+
+func choose(ctx context.Context, kind string, o Options, connect connector) (Backend, error) {
+	if kind != KindAuto && kind != KindDocker && kind != KindProcess {
 		return nil, fmt.Errorf("unknown backend %q; it must be %s, %s or %s", kind, KindAuto, KindDocker, KindProcess)
 	}
+	logs, err := newLogs(o.LogDir)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for logs: %w", err)
+	}
+	if kind == KindProcess {
+		return newProcess(logs, "processes, as asked"), nil
+	}
+	why := "containers, as asked"
+	if kind == KindAuto {
+		why = "containers, as there is a Docker engine"
+	}
+	d, err := newDocker(ctx, o.Root, logs, why, connect)
+	if err == nil {
+		return d, nil
+	}
+	if missing := (*noEngineError)(nil); kind == KindAuto && errors.As(err, &missing) {
+		return newProcess(logs, "processes, as "+missing.Error()), nil
+	}
+	return nil, errors.Join(err, logs.close())
 }
 
 // ServiceOf is the target as a service that calls the upstream service at the URL.

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
 
 	"github.com/mcp-parity/mcp-parity/internal/subject"
 )
@@ -34,7 +36,17 @@ func testService(t *testing.T, env ...string) (s Service, mark string) {
 		t.Fatal(err)
 	}
 	mark = "TEST_MARK=" + uuid.NewString()
-	s = Service{
+	s = serverIn(dir)
+	s.Env = map[string]string{}
+	for _, assignment := range append(env, mark) {
+		name, value, _ := strings.Cut(assignment, "=")
+		s.Env[name] = value
+	}
+	return s, mark
+}
+
+func serverIn(dir string) Service {
+	return Service{
 		Name:   "test/server",
 		Dir:    dir,
 		Docker: &subject.Docker{Context: ".", Dockerfile: "Dockerfile"},
@@ -44,13 +56,7 @@ func testService(t *testing.T, env ...string) (s Service, mark string) {
 			Build:   [][]string{{"go", "build", "-o", "{{out}}/server", "."}},
 			Run:     []string{"{{out}}/server"},
 		},
-		Env: map[string]string{},
 	}
-	for _, assignment := range append(env, mark) {
-		name, value, _ := strings.Cut(assignment, "=")
-		s.Env[name] = value
-	}
-	return s, mark
 }
 
 // left lists the processes that have the mark in their environment. A container's are seen too, when the engine is on this machine.
@@ -396,7 +402,7 @@ func TestFailingBuildShowsItsOutput(t *testing.T) {
 		for name, text := range map[string]string{
 			"main.go":    "package main\n\nfunc main() { undefined() }\n",
 			"go.mod":     "module example.org/broken\n",
-			"Dockerfile": "ARG GO_IMAGE=golang:1.26\nFROM ${GO_IMAGE}\nCOPY main.go /src/\nRUN go build -o /server /src/main.go\n",
+			"Dockerfile": "ARG GO_IMAGE=golang:1.26\nFROM ${GO_IMAGE}\nCOPY main.go /src/\nRUN gofmt -l /src; echo undefined: undefined; exit 1\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -435,27 +441,31 @@ func TestNew(t *testing.T) {
 	auto := open(t, KindAuto)
 	notes := strings.Join(auto.Notes(), "\n")
 	_, err := net.DialTimeout("unix", "/var/run/docker.sock", time.Second)
-	if want := err == nil; want != (auto.Name() == KindDocker) {
-		t.Errorf("chose %s; an engine listens here: %v", auto.Name(), want)
+	if listens := err == nil; listens != (auto.Name() == KindDocker) {
+		t.Errorf("chose %s; an engine listens here: %v", auto.Name(), listens)
 	}
 	if !strings.Contains(notes, "Docker engine") {
 		t.Errorf("the notes do not tell why: %s", notes)
 	}
 }
 
-func TestAutoWithoutAnEngine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a program")
+func TestWithoutAnEngine(t *testing.T) {
+	none := func(context.Context) (*testcontainers.DockerProvider, system.Info, error) {
+		return nil, system.Info{}, &noEngineError{errors.New("nobody\nlistens")}
 	}
-	// The library looks for the engine once per program, so this is asked of another.
-	cmd := helper(t, "auto")
-	cmd.Env = append(os.Environ(), "DOCKER_HOST=unix:///nowhere.sock", "HOME="+t.TempDir(), helperVariable+"=auto")
-	out, err := cmd.CombinedOutput()
+	b, err := choose(t.Context(), KindAuto, Options{Root: root}, none)
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatal(err)
 	}
-	if got := string(out); !strings.HasPrefix(got, "process: processes, as there is no Docker engine (") {
-		t.Errorf("got %s", got)
+	if want := "processes, as no Docker engine answers (nobody listens)"; b.Name() != KindProcess || b.Notes()[0] != want {
+		t.Errorf("got %s: %s, want %s", b.Name(), b.Notes()[0], want)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = choose(t.Context(), KindDocker, Options{Root: root}, none)
+	if err == nil || !strings.Contains(err.Error(), "nobody listens") || !strings.Contains(err.Error(), "install Docker") {
+		t.Errorf("got %v", err)
 	}
 }
 

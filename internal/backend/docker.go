@@ -54,8 +54,8 @@ type dockerBackend struct {
 	*instances
 }
 
-func newDocker(ctx context.Context, root string, logs *logs, why string) (*dockerBackend, error) {
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+func newDocker(ctx context.Context, root string, logs *logs, why string, connect connector) (*dockerBackend, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, engineTimeout, fmt.Errorf("no answer within %v", engineTimeout))
 	defer cancel()
 	tclog.SetDefault(tclog.NewNoopLogger()) // it would tell on standard error what it connects to
 
@@ -68,7 +68,7 @@ func newDocker(ctx context.Context, root string, logs *logs, why string) (*docke
 	}
 	provider, info, err := connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; install Docker and start it (https://docs.docker.com/engine/install/), or use the process backend", err)
 	}
 	d := &dockerBackend{
 		provider: provider, engine: info.ServerVersion, logs: logs, run: uuid.NewString(), instances: newInstances(),
@@ -83,7 +83,7 @@ func newDocker(ctx context.Context, root string, logs *logs, why string) (*docke
 		}
 		d.notes = append(d.notes, "base images are the stand-ins that compose/bases/build.sh has made, not the official ones")
 	}
-	if !sharesHostNetwork(provider.Client().DaemonHost(), info.OperatingSystem, info.SecurityOptions) {
+	if !sharesHostNetwork(runtime.GOOS, provider.Client().DaemonHost(), info.OperatingSystem, info.SecurityOptions) {
 		if err := d.makeNetwork(ctx); err != nil {
 			return nil, err
 		}
@@ -91,12 +91,25 @@ func newDocker(ctx context.Context, root string, logs *logs, why string) (*docke
 	return d, nil
 }
 
+// connector returns the engine that there is; the error is a noEngineError where there is none.
+type connector func(context.Context) (*testcontainers.DockerProvider, system.Info, error)
+
+// noEngineError says that no engine answers.
+type noEngineError struct{ err error }
+
+func (e *noEngineError) Error() string {
+	// The library's words may have lines.
+	return fmt.Sprintf("no Docker engine answers (%s)", strings.Join(strings.Fields(e.err.Error()), " "))
+}
+
+func (e *noEngineError) Unwrap() error { return e.err }
+
 // connect returns the engine that testcontainers finds. The library has no context for this, and an engine that does not answer would
 // be waited for longer than anybody wants.
-func connect(ctx context.Context) (*testcontainers.DockerProvider, *system.Info, error) {
+func connect(ctx context.Context) (*testcontainers.DockerProvider, system.Info, error) {
 	type result struct {
 		provider *testcontainers.DockerProvider
-		info     *system.Info
+		info     system.Info
 		err      error
 	}
 	connected := make(chan result, 1)
@@ -107,21 +120,25 @@ func connect(ctx context.Context) (*testcontainers.DockerProvider, *system.Info,
 			return
 		}
 		info, err := provider.Client().Info(ctx, client.InfoOptions{})
-		connected <- result{provider, &info.Info, err}
+		connected <- result{provider, info.Info, err}
 	}()
+	var r result
 	select {
-	case r := <-connected:
-		return r.provider, r.info, r.err
+	case r = <-connected:
 	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("no answer from the engine within %v", engineTimeout)
+		r.err = context.Cause(ctx)
 	}
+	if r.err != nil {
+		return nil, system.Info{}, &noEngineError{r.err}
+	}
+	return r.provider, r.info, nil
 }
 
 // sharesHostNetwork tells whether a container in the "host" network listens on this machine's loopback: not in the virtual machine of
 // Docker Desktop, not in the network namespace of a rootless engine, not on another machine.
-func sharesHostNetwork(daemon, system string, security []string) bool {
+func sharesHostNetwork(goos, daemon, system string, security []string) bool {
 	rootless := slices.ContainsFunc(security, func(s string) bool { return strings.Contains(s, "rootless") })
-	return runtime.GOOS == "linux" && strings.HasPrefix(daemon, "unix://") && system != "Docker Desktop" && !rootless
+	return goos == "linux" && strings.HasPrefix(daemon, "unix://") && system != "Docker Desktop" && !rootless
 }
 
 func (d *dockerBackend) makeNetwork(ctx context.Context) error {
@@ -176,12 +193,21 @@ func (d *dockerBackend) Start(ctx context.Context, s Service) (Instance, error) 
 		go i.follow()
 		go i.wait()
 		if err = awaitHealthy(ctx, i.URL(), i.ended); err == nil {
+			if state, err := c.State(ctx); err == nil {
+				if group, err := findControlGroup(state.Pid, i.id); err == nil {
+					i.group = &group
+				}
+			}
 			go i.sample()
 			d.add(i)
 			return i, nil
 		}
 		if errors.Is(err, errEnded) {
-			err = fmt.Errorf("%w with exit code %d before it was ready", err, i.exitCode(ctx))
+			code, outOfMemory := i.end(ctx)
+			err = fmt.Errorf("%w with exit code %d before it was ready", err, code)
+			if outOfMemory {
+				err = fmt.Errorf("%w: %w", err, errOutOfMemory)
+			}
 		}
 	} else {
 		close(i.followed)
@@ -260,6 +286,9 @@ type dockerInstance struct {
 	ended     chan struct{} // closed when the container does not run any more
 	followed  chan struct{} // closed when the log is complete
 
+	// group is nil where the engine must be asked.
+	group *controlGroup
+
 	mu   sync.Mutex
 	peak int64
 
@@ -305,35 +334,44 @@ func (i *dockerInstance) wait() {
 }
 
 func (i *dockerInstance) Usage(ctx context.Context) (Usage, error) {
-	stats, err := i.stats(ctx)
+	u, err := i.read(ctx)
 	if err != nil {
+		select {
+		case <-i.ended:
+			err = errEnded
+		default:
+		}
 		return Usage{}, fmt.Errorf("usage of %s: %w", i.name, err)
-	}
-	memory := activeMemory(stats.MemoryStats)
-	if memory == 0 {
-		return Usage{}, fmt.Errorf("usage of %s: %w", i.name, errEnded)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.peak = max(i.peak, memory)
-	at := time.Now()
-	if i.backend.network == "" {
-		at = stats.Read // by the same clock, and closer to the reading
-	}
-	return Usage{At: at, CPU: time.Duration(stats.CPUStats.CPUUsage.TotalUsage), Memory: memory, PeakMemory: i.peak}, nil
+	i.peak = max(i.peak, u.Memory)
+	u.PeakMemory = i.peak
+	return u, nil
 }
 
-func (i *dockerInstance) stats(ctx context.Context) (stats container.StatsResponse, err error) {
+func (i *dockerInstance) read(ctx context.Context) (Usage, error) {
+	if i.group != nil {
+		at, cpu, memory, err := i.group.read()
+		return Usage{At: at, CPU: cpu, Memory: memory}, err
+	}
 	result, err := i.backend.provider.Client().ContainerStats(ctx, i.id, client.ContainerStatsOptions{})
 	if err != nil {
-		return stats, err
+		return Usage{}, err
 	}
 	defer result.Body.Close()
-	return stats, json.NewDecoder(result.Body).Decode(&stats)
+	var stats container.StatsResponse
+	if err := json.NewDecoder(result.Body).Decode(&stats); err != nil {
+		return Usage{}, err
+	}
+	memory := activeMemory(stats.MemoryStats)
+	if memory == 0 {
+		return Usage{}, errEnded // the engine answers with zeros
+	}
+	return Usage{At: stats.Read, CPU: time.Duration(stats.CPUStats.CPUUsage.TotalUsage), Memory: memory}, nil
 }
 
-// activeMemory leaves out page cache that the kernel may drop at any time. The name of the counter is that of the version of control
-// groups.
+// activeMemory leaves out the same as controlGroup.read. The name of the counter is that of the version of control groups.
 func activeMemory(m container.MemoryStats) int64 {
 	for _, name := range []string{"total_inactive_file", "inactive_file"} { // v1, v2
 		if cache, ok := m.Stats[name]; ok {
@@ -343,11 +381,15 @@ func activeMemory(m container.MemoryStats) int64 {
 	return int64(m.Usage)
 }
 
-// sample reads memory for the peak. The engine has a peak of its own in version 1 of control groups alone, and it counts page cache.
+// sample reads memory for the peak. The kernel's own peak would count page cache.
 func (i *dockerInstance) sample() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	tick := time.NewTicker(dockerSamplePeriod)
+	period := samplePeriod
+	if i.group == nil {
+		period = engineSamplePeriod
+	}
+	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
@@ -359,8 +401,8 @@ func (i *dockerInstance) sample() {
 	}
 }
 
-// dockerSamplePeriod is longer than that for processes, as each sample costs the engine about a millisecond.
-const dockerSamplePeriod = 250 * time.Millisecond
+// engineSamplePeriod is that at which an engine collects.
+const engineSamplePeriod = time.Second
 
 func (i *dockerInstance) Stop(ctx context.Context) (int, error) {
 	i.stop.Do(func() {
@@ -376,43 +418,57 @@ func (i *dockerInstance) Stop(ctx context.Context) (int, error) {
 func (i *dockerInstance) terminate(ctx context.Context) error {
 	select {
 	case <-i.ended:
-		i.code = i.exitCode(ctx)
+		var outOfMemory bool
+		if i.code, outOfMemory = i.end(ctx); outOfMemory {
+			return errOutOfMemory
+		}
 		return errors.New("it had ended by itself")
 	default:
 	}
 	grace := stopTimeout
 	if err := i.container.Stop(ctx, &grace); err != nil {
-		cause := context.Cause(ctx)
-		ctx, cancel := cleanupContext(ctx)
-		defer cancel()
-		_, killErr := i.backend.provider.Client().ContainerKill(ctx, i.id, client.ContainerKillOptions{Signal: "SIGKILL"})
-		select {
-		case <-i.ended:
-		case <-ctx.Done():
-		}
-		i.code = i.exitCode(ctx)
-		if cause != nil { // the library's words about it are long
-			return errors.Join(fmt.Errorf("it was killed, as the wait for its end was given up: %w", cause), killErr)
-		}
-		return errors.Join(err, killErr)
+		return i.kill(ctx, err)
 	}
-	i.code = i.exitCode(ctx)
-	const killed = 128 + 9
-	if i.code == killed {
+	var outOfMemory bool
+	i.code, outOfMemory = i.end(ctx)
+	switch {
+	case outOfMemory:
+		return errOutOfMemory
+	case i.code == 128+9:
 		return fmt.Errorf("it did not end within %v of SIGTERM and was killed", stopTimeout)
+	default:
+		return nil
 	}
-	return nil
 }
 
-// exitCode asks for it even when ctx has ended; -1 where the engine does not know.
-func (i *dockerInstance) exitCode(ctx context.Context) int {
+// kill ends a container that could not be stopped.
+func (i *dockerInstance) kill(ctx context.Context, why error) error {
+	if cause := context.Cause(ctx); cause != nil { // the library's words about it are long
+		why = fmt.Errorf("it was killed, as the wait for its end was given up: %w", cause)
+	}
+	ctx, cancel := cleanupContext(ctx)
+	defer cancel()
+	_, err := i.backend.provider.Client().ContainerKill(ctx, i.id, client.ContainerKillOptions{Signal: "SIGKILL"})
+	select {
+	case <-i.ended:
+	case <-ctx.Done():
+	}
+	i.code, _ = i.end(ctx)
+	return errors.Join(why, err)
+}
+
+var errOutOfMemory = errors.New("it reached its memory limit and was killed")
+
+// end tells how the container ended, even when ctx has: its exit code, -1 where the engine does not know, and whether the memory limit was
+// why.
+func (i *dockerInstance) end(ctx context.Context) (code int, outOfMemory bool) {
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	state, err := i.container.State(ctx)
 	if err != nil || state.Running {
-		return -1
+		return -1, false
 	}
-	return state.ExitCode
+	return state.ExitCode, state.OOMKilled
 }
 
 // remove removes the container, running or not, and completes the log. It does so even when ctx has ended.

@@ -31,10 +31,7 @@ func NewHost() *Host { return &Host{spawner: newSpawner()} }
 func (h *Host) StartCommand(cmd *exec.Cmd, cpus []int) error { return h.spawner.start(cmd, cpus) }
 
 // Close lets go of what the host needs to start commands. Commands that still run are told to end where StartCommand says so.
-func (h *Host) Close() error {
-	h.spawner.close()
-	return nil
-}
+func (h *Host) Close() { h.spawner.close() }
 
 // BuildDir returns the folder with the build of the service's present sources, {{out}}, after making it where needed.
 //

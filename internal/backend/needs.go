@@ -28,13 +28,18 @@ type found struct {
 	err error
 }
 
+// describe names what is needed.
+func describe(need subject.Need) string {
+	if need.Version == "" {
+		return need.Command[0]
+	}
+	return need.Command[0] + " " + need.Version + " or newer"
+}
+
 // look looks for what is needed, from the folder dir, as some commands choose their version by the folder.
 func look(ctx context.Context, dir string, need subject.Need) found {
 	name := need.Command[0]
-	wanted := name
-	if need.Version != "" {
-		wanted += " " + need.Version + " or newer"
-	}
+	wanted := describe(need)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return found{err: fmt.Errorf("%s is needed, but %s is not on PATH; get it from %s", wanted, name, need.Get)}

@@ -109,7 +109,8 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 
 func (p *processBackend) Close() error {
 	err := p.stopAll()
-	return errors.Join(err, p.host.Close(), p.logs.close())
+	p.host.Close()
+	return errors.Join(err, p.logs.close())
 }
 
 // processInstance is a service that runs as a group of processes.
