@@ -120,7 +120,7 @@ vectors:
 				t.Fatal(err)
 			}
 			if report.OK() {
-				t.Fatal("the report is good")
+				t.Fatalf("the report is good, although %s", fault.About)
 			}
 			for _, d := range report.Differences() {
 				vector, _ := path.Match(want.vector, d.Vector)

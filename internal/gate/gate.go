@@ -86,9 +86,9 @@ func (o Options) only(jobs []job) []job {
 	return slices.DeleteFunc(jobs, func(j job) bool { return !o.Only(j.vector) })
 }
 
-// Check sends the vectors to every target and compares each answer with the expected one, then with those of the first
-// target, in what the expectation leaves open. An error means that the check could not be made; what is wrong with a
-// target is in the report.
+// Check sends the vectors to every target and compares each answer with the expected one; what passes is then compared with
+// the answer of the first target that passed, in what the expectation leaves open. An error means that the check could not be
+// made; what is wrong with a target is in the report.
 func Check(ctx context.Context, targets []Target, tools []contract.Tool, vectors []contract.Vector, opt Options) (*Report, error) {
 	start := time.Now()
 	if len(targets) == 0 {
@@ -151,7 +151,7 @@ func Check(ctx context.Context, targets []Target, tools []contract.Tool, vectors
 // jobKey says which answers of different targets belong together.
 type jobKey struct{ vector, profile string }
 
-// reference is the first target's good answer to a job.
+// reference is the answer of the first target that passed a job.
 type reference struct {
 	target string
 	traces [][]record
