@@ -27,12 +27,14 @@ type summary struct {
 
 // series are the calls of one method, tool and phase.
 type series struct {
-	Method      string `json:"method"`
-	Tool        string `json:"tool"`
-	Phase       string `json:"phase"`
-	OK          int64  `json:"ok"`
-	Failed      int64  `json:"failed"`
-	ToolFailed  int64  `json:"tool_failed"`
+	Method     string `json:"method"`
+	Tool       string `json:"tool"`
+	Phase      string `json:"phase"`
+	OK         int64  `json:"ok"`
+	Failed     int64  `json:"failed"`
+	ToolFailed int64  `json:"tool_failed"`
+	// Interrupted calls were cut off by the end of k6. The script lets every call end, so there is none in a good launch.
+	Interrupted int64  `json:"interrupted"`
 	Wrong       int64  `json:"wrong"`
 	FirstError  string `json:"first_error"`
 	FirstWrong  string `json:"first_wrong"`
@@ -63,7 +65,7 @@ func (s summary) record(w experiment.Workload, l *result.Launch) {
 		method = w.Method
 	}
 	for _, one := range s.Series {
-		l.Counts.Failed += one.Failed
+		l.Counts.Failed += one.Failed + one.Interrupted
 		l.Counts.ToolFailed += one.ToolFailed
 		l.Counts.Wrong += one.Wrong
 		for _, text := range []string{one.FirstError, one.FirstWrong} {
