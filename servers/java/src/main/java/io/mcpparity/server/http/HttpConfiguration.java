@@ -6,12 +6,16 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The filters in front of the SDK's endpoints: the checks of the contract, in its order. */
+/**
+ * The filters in front of the SDK's endpoints, which are the checks of the contract in its order,
+ * and the one endpoint that does without Spring MVC.
+ */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnWebApplication
 class HttpConfiguration {
@@ -39,8 +43,9 @@ class HttpConfiguration {
 
     @Bean
     FilterRegistrationBean<MessageFilter> messageFilter(
-            @Qualifier("mcpServerJsonMapper") JsonMapper jsonMapper) {
-        var registration = new FilterRegistrationBean<>(new MessageFilter(jsonMapper));
+            Settings settings, @Qualifier("mcpServerJsonMapper") JsonMapper jsonMapper) {
+        var registration =
+                new FilterRegistrationBean<>(new MessageFilter(jsonMapper, settings.transport()));
         registration.addUrlPatterns(STREAMABLE, SSE_MESSAGE);
         registration.setOrder(Ordered.HIGHEST_PRECEDENCE + 3);
         return registration;
@@ -49,5 +54,10 @@ class HttpConfiguration {
     @Bean
     SessionDrain sessionDrain(ObjectProvider<McpServerTransportProviderBase> transport) {
         return new SessionDrain(transport);
+    }
+
+    @Bean
+    ServletRegistrationBean<FloorServlet> floorServlet(JsonMapper jsonMapper) {
+        return new ServletRegistrationBean<>(new FloorServlet(jsonMapper), "/floor");
     }
 }

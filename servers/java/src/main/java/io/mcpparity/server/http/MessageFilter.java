@@ -1,5 +1,6 @@
 package io.mcpparity.server.http;
 
+import io.mcpparity.server.Settings;
 import io.mcpparity.server.mcp.ProtocolRevisions;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -23,9 +24,15 @@ class MessageFilter extends OncePerRequestFilter {
     private static final String PROTOCOL_VERSION = "MCP-Protocol-Version";
 
     private final MessageCheck check;
+    private final boolean answersOnStream;
 
-    MessageFilter(JsonMapper jsonMapper) {
+    /**
+     * @param transport over HTTP+SSE an answer belongs on the client's stream, where only the SDK
+     *     can write, so that wrong parameters are left to it
+     */
+    MessageFilter(JsonMapper jsonMapper, Settings.Transport transport) {
         this.check = new MessageCheck(jsonMapper);
+        this.answersOnStream = transport == Settings.Transport.SSE;
     }
 
     @Override
@@ -60,8 +67,11 @@ class MessageFilter extends OncePerRequestFilter {
         try {
             check.check(body);
         } catch (MessageCheck.RefusedException e) {
-            JsonRpcError.write(response, e.status(), e.code(), e.getMessage(), e.id());
-            return;
+            boolean answer = e.status() == HttpServletResponse.SC_OK;
+            if (!(answer && answersOnStream)) {
+                JsonRpcError.write(response, e.status(), e.code(), e.getMessage(), e.id());
+                return;
+            }
         }
         chain.doFilter(new BufferedRequest(request, body), response);
     }

@@ -4,10 +4,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
-import org.springframework.web.bind.annotation.PostMapping;
-import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
-import tools.jackson.databind.JsonNode;
 
 /**
  * Everything that is not MCP. Content types are set and not negotiated, because the Accept header
@@ -37,20 +34,8 @@ class PlainController {
         return ResponseEntity.ok().contentType(MediaType.TEXT_PLAIN).body("Hello!");
     }
 
-    /** What JSON-RPC over HTTP costs without the SDK. */
-    @PostMapping("/floor")
-    ResponseEntity<FloorAnswer> floor(@RequestBody FloorRequest request) {
-        return ResponseEntity.ok()
-                .contentType(MediaType.APPLICATION_JSON)
-                .body(new FloorAnswer("2.0", request.id, request.params));
-    }
-
     @GetMapping("/metrics")
     ResponseEntity<String> metrics() {
         return ResponseEntity.ok().contentType(PROMETHEUS_TEXT).body(metrics.scrape());
     }
-
-    private record FloorRequest(JsonNode id, JsonNode params) {}
-
-    private record FloorAnswer(String jsonrpc, JsonNode id, JsonNode result) {}
 }
