@@ -90,7 +90,7 @@ class StrictToolCalls(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Let a call of a known tool through. Raises MCPError (-32602) for another, and for `arguments` that is null."""
+        """Raise MCPError (-32602) for an unknown tool and for `arguments` that is null; pass on all others."""
         if context.message.name not in contract.definitions():
             raise MCPError(code=mcp_types.INVALID_PARAMS, message=f"Unknown tool: {context.message.name!r}")
         # FastMCP reads null as {}, so only the parameters as they were sent tell them apart.
