@@ -25,7 +25,7 @@ the path of a folder with a subject.yaml (./my-server). Without subjects all are
 	kind := backendFlag(cmd)
 	seed := seedFlag(cmd)
 	junit := junitFlag(cmd)
-	vectors := cmd.Flags().StringArray("vector", nil, "check only vectors with this name or pattern, such as 'numbers/*'; may be repeated")
+	vectors := vectorFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) (err error) {
 		ctx := cmd.Context()
 		p, err := open(ctx, *kind)
@@ -46,6 +46,10 @@ the path of a folder with a subject.yaml (./my-server). Without subjects all are
 		return show(report, *junit)
 	}
 	return cmd
+}
+
+func vectorFlag(cmd *cobra.Command) *[]string {
+	return cmd.Flags().StringArray("vector", nil, "send only vectors with this name or pattern, such as 'numbers/*'; may be repeated")
 }
 
 func junitFlag(cmd *cobra.Command) *string {

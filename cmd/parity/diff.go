@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-parity/mcp-parity/contract"
+	"github.com/mcp-parity/mcp-parity/internal/check"
 	"github.com/mcp-parity/mcp-parity/internal/gate"
 )
 
@@ -27,9 +28,14 @@ every vector of your own file. What a vector expects does not matter here, only 
 	seed := seedFlag(cmd)
 	junit := junitFlag(cmd)
 	vectorsFile := cmd.Flags().String("vectors", "", "send the vectors of this file; contract/vectors/README.md tells the format")
+	patterns := vectorFlag(cmd)
 	headers := cmd.Flags().StringArray("header", nil, "send this header with every request, such as 'Authorization: Bearer …'; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, urls []string) error {
 		vectors, err := diffVectors(*vectorsFile)
+		if err != nil {
+			return err
+		}
+		only, err := check.Selection(*patterns, vectors)
 		if err != nil {
 			return err
 		}
@@ -47,8 +53,13 @@ every vector of your own file. What a vector expects does not matter here, only 
 		report, err := gate.Diff(cmd.Context(), targets[0], targets[1], vectors, gate.Options{
 			Seed: *seed,
 			All:  *vectorsFile != "",
+			Only: only,
 			Repeat: func(_ gate.Target, vector string) string {
-				return fmt.Sprintf("parity diff %s %s", urls[0], urls[1])
+				command := fmt.Sprintf("go run ./cmd/parity diff %s %s --vector %s", urls[0], urls[1], vector)
+				if *vectorsFile != "" {
+					command += " --vectors " + *vectorsFile
+				}
+				return command
 			},
 		})
 		if err != nil {

@@ -73,7 +73,7 @@ func Run(ctx context.Context, opt Options) (*gate.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	only, err := selection(opt.Vectors, vectors)
+	only, err := Selection(opt.Vectors, vectors)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +157,9 @@ func Vectors(seed uint64) ([]contract.Vector, error) {
 	return append(vectors, random...), nil
 }
 
-// selection returns a function that says whether a name matches one of the patterns; nil without patterns. A pattern that matches
+// Selection returns a function that says whether a name matches one of the patterns; nil without patterns. A pattern that matches
 // nothing is an error.
-func selection(patterns []string, vectors []contract.Vector) (func(string) bool, error) {
+func Selection(patterns []string, vectors []contract.Vector) (func(string) bool, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}

@@ -57,7 +57,9 @@ func checkShutdown(ctx context.Context, s *stand.Stand, targets []gate.Target, t
 		if codes[i] != 0 {
 			found = append(found, gate.Difference{Aspect: gate.AspectExit, Want: "exit code 0", Got: fmt.Sprintf("exit code %d", codes[i])})
 		}
-		report.Add(target, "shutdown/exit-code", found...)
+		if len(found) > 0 {
+			report.Add(target, shutdown.Name, found...)
+		}
 	}
 	return report, nil
 }
