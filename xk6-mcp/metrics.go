@@ -177,7 +177,7 @@ func (b *batch) connected() metrics.ConnectedSamples {
 func (c *client) record(state *lib.State, base metrics.TagsAndMeta, version, tool string, r *wire.Reply) labels {
 	l := c.labelsOf(state, base.Tags, version, tool, r)
 	if l.hist != nil {
-		l.hist.Add(r)
+		l.hist.Add(r, 0)
 	}
 	if c.options.metrics == metricsOff || r.Err != nil && r.Err.Kind == wire.KindInterrupted {
 		return l

@@ -54,13 +54,14 @@ func (r *Recorder) Series(key Key) *Series {
 	defer r.mu.Unlock()
 	s := r.series[key]
 	if s == nil {
-		s = &Series{
-			totals: Totals{Key: key, Errors: map[wire.Kind]int64{}},
-			hist:   hdrhistogram.New(lowest, highest, significantDigits),
-		}
+		s = &Series{totals: Totals{Key: key, Errors: map[wire.Kind]int64{}}, hist: newHistogram()}
 		r.series[key] = s
 	}
 	return s
+}
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(lowest, highest, significantDigits)
 }
 
 func (r *Recorder) sorted() []*Series {
@@ -100,6 +101,11 @@ type Totals struct {
 	EndUnixMs   int64 `json:"end_unix_ms"`
 	// Hlog is the histogram's file, beside the summary; absent when OK is 0.
 	Hlog string `json:"hlog,omitempty"`
+	// Responses is how many of the OK calls are in the histogram of response times from the intended
+	// start, which ResponseHlog names: those of arrival-rate executors that were the first of their
+	// iteration. Absent when it is 0.
+	Responses    int64  `json:"responses,omitempty"`
+	ResponseHlog string `json:"response_hlog,omitempty"`
 }
 
 // Series are the calls of one key. It is safe for concurrent use.
@@ -107,10 +113,12 @@ type Series struct {
 	mu     sync.Mutex
 	totals Totals
 	hist   *hdrhistogram.Histogram
+	// responses is nil until there is one: most series have none.
+	responses *hdrhistogram.Histogram
 }
 
-// Add counts a call.
-func (s *Series) Add(r *wire.Reply) {
+// Add counts a call. response is its time from the intended start, 0 when there is no such time.
+func (s *Series) Add(r *wire.Reply, response time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &s.totals
@@ -123,8 +131,14 @@ func (s *Series) Add(r *wire.Reply) {
 	}
 	if r.Err == nil {
 		t.OK++
-		// The value is in range, so that recording cannot fail.
-		_ = s.hist.RecordValue(min(r.Timings.Duration.Round(time.Microsecond).Microseconds(), highest))
+		record(s.hist, r.Timings.Duration)
+		if response > 0 {
+			if s.responses == nil {
+				s.responses = newHistogram()
+			}
+			t.Responses++
+			record(s.responses, response)
+		}
 		return
 	}
 	switch r.Err.Kind {
@@ -140,6 +154,11 @@ func (s *Series) Add(r *wire.Reply) {
 	if t.FirstError == "" {
 		t.FirstError = r.Err.Error()
 	}
+}
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	// The value is in range, so that recording cannot fail.
+	_ = h.RecordValue(min(d.Round(time.Microsecond).Microseconds(), highest))
 }
 
 // Reject counts an answer that was counted as OK and is not the right one.

@@ -54,15 +54,15 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	r := histlog.NewRecorder()
 	s := r.Series(histlog.Key{Scenario: "s", Method: "tools/call", Tool: "t", Phase: "measure"})
-	s.Add(call(5*time.Millisecond, 2*time.Millisecond, ""))
-	s.Add(call(0, 1*time.Millisecond, ""))
-	s.Add(call(1*time.Millisecond, 90*time.Millisecond, wire.KindTimeout))
-	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindTool))
-	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindTool))
-	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindInterrupted))
+	s.Add(call(5*time.Millisecond, 2*time.Millisecond, ""), 0)
+	s.Add(call(0, 1*time.Millisecond, ""), 0)
+	s.Add(call(1*time.Millisecond, 90*time.Millisecond, wire.KindTimeout), 0)
+	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindTool), 0)
+	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindTool), 0)
+	s.Add(call(1*time.Millisecond, 1*time.Millisecond, wire.KindInterrupted), 0)
 	opened := call(1*time.Millisecond, 1500*time.Nanosecond, "")
 	opened.NewConnection = true
-	s.Add(opened)
+	s.Add(opened, 0)
 	s.Reject("/n: want 1, got 2")
 	s.Reject("another")
 
@@ -89,7 +89,7 @@ func TestHistogramsMergeWithoutLoss(t *testing.T) {
 	merged := hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)
 	for _, took := range []time.Duration{time.Microsecond, 10 * time.Second, 2 * time.Hour} {
 		r := histlog.NewRecorder()
-		r.Series(histlog.Key{Method: "ping"}).Add(call(0, took, ""))
+		r.Series(histlog.Key{Method: "ping"}).Add(call(0, took, ""), 0)
 		dir := t.TempDir()
 		require.NoError(t, r.Write(dir))
 		assert.Zero(t, merged.Merge(readHistogram(t, dir, "ping.hlog")))
@@ -103,7 +103,7 @@ func TestHistogramsMergeWithoutLoss(t *testing.T) {
 func TestSeriesWithoutSuccess(t *testing.T) {
 	t.Parallel()
 	r := histlog.NewRecorder()
-	r.Series(histlog.Key{Method: "ping"}).Add(call(0, time.Second, wire.KindConnect))
+	r.Series(histlog.Key{Method: "ping"}).Add(call(0, time.Second, wire.KindConnect), 0)
 	dir := t.TempDir()
 	require.NoError(t, r.Write(dir))
 	s := readSummary(t, dir)
@@ -118,7 +118,7 @@ func TestFileNamesAreSafeAndDiffer(t *testing.T) {
 	t.Parallel()
 	r := histlog.NewRecorder()
 	for _, tool := range []string{"a/b", "a b", "../a", string(make([]byte, 500))} {
-		r.Series(histlog.Key{Method: "tools/call", Tool: tool}).Add(call(0, time.Second, ""))
+		r.Series(histlog.Key{Method: "tools/call", Tool: tool}).Add(call(0, time.Second, ""), 0)
 	}
 	dir := t.TempDir()
 	require.NoError(t, r.Write(dir))
@@ -154,7 +154,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 100 {
-				r.Series(histlog.Key{Method: "ping"}).Add(call(0, time.Millisecond, ""))
+				r.Series(histlog.Key{Method: "ping"}).Add(call(0, time.Millisecond, ""), 0)
 			}
 		})
 	}

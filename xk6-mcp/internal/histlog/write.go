@@ -39,20 +39,15 @@ func (r *Recorder) Write(dir string) error {
 	summary := Summary{Version: 1, Unit: "us", Series: []Totals{}}
 	taken := map[string]bool{}
 	for _, s := range r.sorted() {
-		s.mu.Lock()
-		totals := s.totals
-		var log []byte
-		var err error
-		if totals.OK > 0 {
-			log, err = encode(s.hist, totals)
-		}
-		s.mu.Unlock()
+		totals := s.Totals()
+		logs, err := s.encode(&totals)
 		if err != nil {
 			return fmt.Errorf("encode the histogram of %s %s: %w", totals.Method, totals.Tool, err)
 		}
-		if log != nil {
-			totals.Hlog = fileName(totals.Key, taken)
-			if err := writeFile(dir, totals.Hlog, log); err != nil {
+		stem := fileStem(totals.Key, taken)
+		for _, log := range logs {
+			*log.name = stem + log.suffix
+			if err := writeFile(dir, *log.name, log.data); err != nil {
 				return err
 			}
 		}
@@ -65,7 +60,38 @@ func (r *Recorder) Write(dir string) error {
 	return writeFile(dir, SummaryFile, append(data, '\n'))
 }
 
-func encode(h *hdrhistogram.Histogram, t Totals) ([]byte, error) {
+// file is a log to be written, and where its name belongs in the totals.
+type file struct {
+	name   *string
+	suffix string
+	data   []byte
+}
+
+func (s *Series) encode(t *Totals) (files []file, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range []struct {
+		hist   *hdrhistogram.Histogram
+		what   string
+		name   *string
+		suffix string
+	}{
+		{s.hist, "Microseconds of successful calls", &t.Hlog, ".hlog"},
+		{s.responses, "Microseconds of successful calls from their intended start", &t.ResponseHlog, ".response.hlog"},
+	} {
+		if h.hist == nil || h.hist.TotalCount() == 0 {
+			continue
+		}
+		data, err := encode(h.hist, h.what, *t)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name: h.name, suffix: h.suffix, data: data})
+	}
+	return files, nil
+}
+
+func encode(h *hdrhistogram.Histogram, what string, t Totals) ([]byte, error) {
 	h.SetStartTimeMs(t.StartUnixMs)
 	h.SetEndTimeMs(t.EndUnixMs)
 	key, err := json.Marshal(t.Key)
@@ -77,7 +103,7 @@ func encode(h *hdrhistogram.Histogram, t Totals) ([]byte, error) {
 	for _, write := range []func() error{
 		w.OutputLogFormatVersion,
 		func() error {
-			return w.OutputComment("[Microseconds of successful calls, Interval_Max in seconds: " + string(key) + "]")
+			return w.OutputComment("[" + what + ", Interval_Max in seconds: " + string(key) + "]")
 		},
 		func() error { return w.OutputStartTime(t.StartUnixMs) },
 		w.OutputLegend,
@@ -90,9 +116,9 @@ func encode(h *hdrhistogram.Histogram, t Totals) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fileName makes a name of a key that a file system and a person can read. Keys that differ only in
+// fileStem makes a name of a key that a file system and a person can read. Keys that differ only in
 // what is replaced get a number.
-func fileName(k Key, taken map[string]bool) string {
+func fileStem(k Key, taken map[string]bool) string {
 	var parts []string
 	for _, part := range []string{k.Scenario, k.Phase, k.Method, k.Tool} {
 		if part != "" {
@@ -107,9 +133,9 @@ func fileName(k Key, taken map[string]bool) string {
 	stem := strings.Join(parts, ".")
 	const longest = 200 // file systems stop at 255 bytes
 	stem = stem[:min(len(stem), longest)]
-	name := stem + ".hlog"
+	name := stem
 	for i := 2; taken[name]; i++ {
-		name = fmt.Sprintf("%s.%d.hlog", stem, i)
+		name = fmt.Sprintf("%s.%d", stem, i)
 	}
 	taken[name] = true
 	return name
