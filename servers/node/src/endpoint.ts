@@ -119,7 +119,12 @@ function header(req: IncomingMessage, name: string): string | undefined {
 /** Serves one request of a revision with a handshake, without a session. */
 async function serveOnce(server: Server, req: IncomingMessage, res: ServerResponse, message: Message): Promise<void> {
   const transport = new NodeStreamableHTTPServerTransport({ enableJsonResponse: true });
-  res.on('close', () => void server.close());
+  // After the answer nothing is left to close; a client that leaves before it ends the call.
+  res.on('close', () => {
+    if (!res.writableFinished) {
+      void server.close();
+    }
+  });
   await server.connect(transport);
   await transport.handleRequest(req, res, message);
 }
