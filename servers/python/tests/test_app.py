@@ -4,6 +4,7 @@ import json
 import logging
 
 import anyio
+import mcp_types
 import pytest
 from conftest import Start
 from messages import HEADERS, INITIALIZE, call, post, request, result
@@ -11,6 +12,7 @@ from starlette.testclient import TestClient
 from vectors import CONTRACT
 
 from mcp_parity_server import app as application
+from mcp_parity_server.server import ContractTool
 
 FIBONACCI = {"n": 10, "result": 55}
 
@@ -170,14 +172,21 @@ def test_revision_2026_07_28(start: Start) -> None:
 
 
 def test_a_call_of_revision_2026_07_28_lists_no_tools(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    def listed(*_: object) -> None:
-        pytest.fail("the SDK listed the tools to find the schema of one")
+    listed: list[str] = []
+    definition = ContractTool.to_mcp_tool
 
+    def counted(tool: ContractTool, **overrides: object) -> mcp_types.Tool:
+        listed.append(tool.name)
+        return definition(tool, **overrides)
+
+    monkeypatch.setattr(ContractTool, "to_mcp_tool", counted)
     client = start()
-    monkeypatch.setattr("mcp_parity_server.server.ContractTool.to_mcp_tool", listed)
     params = f'{{{META},"name":"calculate_fibonacci","arguments":{{"n":10}}}}'
     got = post(client, request("tools/call", params), **modern("tools/call", "calculate_fibonacci"))
     assert result(got)["structuredContent"] == FIBONACCI
+    assert listed == []
+    post(client, request("tools/list", f"{{{META}}}"), **modern("tools/list"))
+    assert len(listed) == 4
 
 
 def test_the_value_of_host_is_a_local_name(start: Start) -> None:
