@@ -104,7 +104,8 @@ func (h *Host) buildOnce(ctx context.Context, s Service) (string, error) {
 	if err := os.WriteFile(complete, nil, 0o644); err != nil {
 		return "", err
 	}
-	return out, removeUnused(cache, now.Add(-keepUnused))
+	removeUnused(cache, now.Add(-keepUnused))
+	return out, nil
 }
 
 // runBuild runs the commands of the build. They have the environment of the harness, as if they had been typed.
@@ -134,11 +135,12 @@ func (h *Host) runBuild(ctx context.Context, s Service, out, logPath string) err
 	return nil
 }
 
-// removeUnused removes the builds in the cache that were last used before the given time.
-func removeUnused(cache string, before time.Time) error {
+// removeUnused removes the builds in the cache that were last used before the given time. What cannot be removed now is tried again after
+// the next build.
+func removeUnused(cache string, before time.Time) {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
-		return err
+		return
 	}
 	for _, entry := range entries {
 		dir := filepath.Join(cache, entry.Name())
@@ -154,10 +156,7 @@ func removeUnused(cache string, before time.Time) error {
 		if locked, err := lock.TryLock(); err != nil || !locked {
 			continue // somebody is at it
 		}
-		err = os.RemoveAll(dir)
-		if err := errors.Join(err, lock.Close()); err != nil {
-			return fmt.Errorf("remove an unused build: %w", err)
-		}
+		_ = os.RemoveAll(dir)
+		_ = lock.Close()
 	}
-	return nil
 }
