@@ -46,6 +46,8 @@ export function query(id: number | string, text: string, delay: number) {
   return { id, method: 'tools/call', params: { name: 'simulate_db_query', arguments: args } };
 }
 
+export const ping = { id: 99, method: 'ping' };
+
 export const initialize = {
   id: 0,
   method: 'initialize',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { initialize, post, query, ServerProcess, send } from './client.ts';
+import { initialize, ping, post, query, ServerProcess, send } from './client.ts';
 
 const MIB = 1024 * 1024;
 
@@ -15,7 +15,6 @@ describe('over HTTP', () => {
   after(() => server.stop());
 
   const json = { 'content-type': 'application/json' };
-  const ping = { id: 1, method: 'ping' };
 
   it('answers what is not MCP', async () => {
     assert.equal((await send(port, 'GET', '/healthz')).status, 200);
@@ -121,7 +120,8 @@ describe('over HTTP with sessions', () => {
 
   it('refuses an id that is in flight, and answers the first request', async () => {
     const session = await open();
-    const first = post(port, query(1, 'first', 300), session);
+    const first = post(port, query(1, 'first', 1000), session);
+    await post(port, ping, session);
     const second = await post(port, query(1, 'second', 0), session);
     assert.equal(second.status, 400);
     assert.equal(JSON.parse(second.text).error.code, -32600);
@@ -133,7 +133,7 @@ describe('over HTTP with sessions', () => {
     const session = await open();
     const before = Number(await count());
     const call = post(port, query(1, 'long', 3000), session);
-    await post(port, { id: 2, method: 'ping' }, session);
+    await post(port, ping, session); // answered after the call has arrived
     assert.equal((await send(port, 'DELETE', '/mcp', session)).status, 200);
     assert.equal((await call).status, 404);
     assert.equal(Number(await count()), before - 1);
@@ -142,7 +142,7 @@ describe('over HTTP with sessions', () => {
   it('ends a call that is cancelled', async () => {
     const session = await open();
     const call = post(port, query(7, 'long', 4000), session);
-    await post(port, { id: 8, method: 'ping' }, session);
+    await post(port, ping, session);
     const start = performance.now();
     const cancel = { method: 'notifications/cancelled', params: { requestId: 7 } };
     assert.equal((await post(port, cancel, session)).status, 202);

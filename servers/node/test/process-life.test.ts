@@ -4,8 +4,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { initialize, post, query, ServerProcess, send } from './client.ts';
+import { initialize, ping, post, query, ServerProcess, send } from './client.ts';
 
 describe('the process', () => {
   it('ends with code 2 and a reason after a wrong value', async () => {
@@ -28,7 +27,7 @@ describe('the process', () => {
     const idle = connect(port, '127.0.0.1');
     await once(idle, 'connect');
     const call = post(port, query(1, 'last', 1000));
-    await sleep(300); // the call has arrived by then, or the assertion below fails
+    await post(port, ping); // answered after the call has arrived
     const stopped = server.stop();
     const answer = await call;
     assert.equal(JSON.parse(answer.text).result.structuredContent.query, 'last');
@@ -42,7 +41,7 @@ describe('the process', () => {
     const port = await server.listening();
     const id = (await post(port, initialize)).headers['mcp-session-id'];
     const stream = send(port, 'GET', '/mcp', { accept: 'text/event-stream', 'mcp-session-id': id });
-    await sleep(300);
+    await post(port, ping, { 'mcp-session-id': id }); // answered after the stream was opened
     const start = performance.now();
     assert.equal(await server.stop(), 0);
     assert.ok(performance.now() - start < 5000);
@@ -54,7 +53,7 @@ describe('the process', () => {
     const port = await server.listening(2);
     const metrics = (await send(port, 'GET', '/metrics')).text;
     assert.match(metrics, /^process_cpu_seconds_total /m);
-    assert.equal((await post(port, { id: 1, method: 'ping' })).status, 200);
+    assert.equal((await post(port, ping)).status, 200);
     assert.equal(await server.stop(), 0);
   });
 });
@@ -89,7 +88,8 @@ describe('over stdio', () => {
     write(initialize);
     await read();
     write(query(1, 'slow', 700));
-    await sleep(300);
+    write(ping);
+    assert.deepEqual((await read()).result, {});
     const stopped = server.stop();
     assert.equal((await read()).result.structuredContent.query, 'slow');
     assert.equal(await stopped, 0);

@@ -6,6 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server';
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
+import { loadToolDefinitions } from '../src/contract.ts';
+import type { Toolbox } from '../src/toolbox.ts';
 import { Upstream } from '../src/tools/fetch.ts';
 import { createToolbox } from '../src/tools/index.ts';
 import { type CallVector, type Expect, loadCallVectors } from './vectors.ts';
@@ -45,6 +47,14 @@ const upstreamServer: Server = createServer(async (req, res) => {
 describe('the contract', () => {
   let upstream: Upstream;
   let stoppedUpstream: Upstream;
+  let toolbox: Toolbox;
+  let toolboxWithoutUpstream: Toolbox;
+  const outputSchemas = new Map(
+    loadToolDefinitions().map(({ name, outputSchema }) => [
+      name,
+      new Ajv2020().compile(outputSchema as AnySchemaObject),
+    ]),
+  );
 
   before(async () => {
     await once(upstreamServer.listen(0, '127.0.0.1'), 'listening');
@@ -53,6 +63,8 @@ describe('the contract', () => {
     await once(stopped.listen(0, '127.0.0.1'), 'listening');
     stoppedUpstream = new Upstream(`http://127.0.0.1:${(stopped.address() as AddressInfo).port}`);
     stopped.close();
+    toolbox = createToolbox(upstream);
+    toolboxWithoutUpstream = createToolbox(stoppedUpstream);
   });
 
   after(async () => {
@@ -63,30 +75,24 @@ describe('the contract', () => {
 
   it('has vectors for every tool', () => {
     const called = new Set(vectors.flatMap(({ steps }) => steps.map(({ call }) => call.tool)));
-    for (const { name } of createToolbox(upstream).definitions) {
+    for (const { name } of toolbox.definitions) {
       assert.ok(called.has(name), `no vector calls ${name}`);
     }
   });
 
   for (const vector of vectors) {
     it(vector.name, async () => {
-      const toolbox = createToolbox(vector.upstreamIsStopped ? stoppedUpstream : upstream);
-      const validators = new Map(
-        toolbox.definitions.map(({ name, outputSchema }) => [
-          name,
-          new Ajv2020().compile(outputSchema as AnySchemaObject),
-        ]),
-      );
+      const tools = vector.upstreamIsStopped ? toolboxWithoutUpstream : toolbox;
       const start = performance.now();
       await Promise.all(
         Array.from({ length: vector.parallel }, async () => {
           for (const { call, expect } of vector.steps) {
             const args = call.arguments === undefined ? undefined : JSON.parse(call.arguments);
-            const answer = await toolbox.call(call.tool, args).catch((error: unknown) => error);
+            const answer = await tools.call(call.tool, args).catch((error: unknown) => error);
             requireAnswer(answer, expect);
             if (expect.result !== undefined) {
-              const valid = validators.get(call.tool);
-              assert.ok(valid?.((answer as CallToolResult).structuredContent), 'does not satisfy the output schema');
+              const isValid = outputSchemas.get(call.tool);
+              assert.ok(isValid?.((answer as CallToolResult).structuredContent), 'does not satisfy the output schema');
             }
           }
         }),
