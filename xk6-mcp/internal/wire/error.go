@@ -25,12 +25,17 @@ const (
 	KindRateLimited  Kind = "rate_limited" // 429
 	KindUnavailable  Kind = "unavailable"  // 502, 503, 504
 	KindSessionLost  Kind = "session_lost" // 404 to a request that carried a session id
-	KindVersion      Kind = "version"      // the server chose a revision that this client does not speak
-	KindMalformed    Kind = "malformed"    // complete, but no reply to this request
-	KindTruncated    Kind = "truncated"    // ended before the reply was complete
-	KindTooLarge     Kind = "too_large"    // larger than the limit
-	KindRPC          Kind = "rpc"          // a JSON-RPC error
-	KindTool         Kind = "tool"         // a tool result with isError
+	KindVersion      Kind = "version"      // the two sides have no revision in common
+	// KindHeaderMismatch is a request whose headers the server finds missing, or in contradiction to it.
+	KindHeaderMismatch Kind = "header_mismatch"
+	KindMalformed      Kind = "malformed" // complete, but no reply to this request
+	KindTruncated      Kind = "truncated" // ended before the reply was complete
+	KindTooLarge       Kind = "too_large" // larger than the limit
+	KindRPC            Kind = "rpc"       // a JSON-RPC error
+	KindTool           Kind = "tool"      // a tool result with isError
+	KindCancelled      Kind = "cancelled" // given up by Options.CancelAfter
+	KindSpawn          Kind = "spawn"     // the child process did not start
+	KindExit           Kind = "exit"      // the child process has ended
 )
 
 // Error says why a call has no good result.
@@ -52,6 +57,24 @@ type RPCError struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
+// The codes of MCP that have a kind of their own.
+const (
+	codeHeaderMismatch     = -32020
+	codeUnsupportedVersion = -32022
+)
+
+func (e *RPCError) kind() Kind {
+	switch e.Code {
+	case codeHeaderMismatch:
+		return KindHeaderMismatch
+	case codeUnsupportedVersion:
+		return KindVersion
+	}
+	return KindRPC
+}
+
+func (e *RPCError) text() string { return fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message) }
+
 func (e *Error) Error() string { return string(e.Kind) + ": " + e.Message }
 
 // Unwrap returns the error of the network or the decoder beneath, if any.
@@ -68,8 +91,8 @@ func statusError(status int, body []byte, inSession bool) *Error {
 	e := &Error{Kind: KindHTTP, Status: status, Message: fmt.Sprintf("HTTP %d %s", status, http.StatusText(status))}
 	var m message
 	if json.Unmarshal(body, &m) == nil && m.Error != nil {
-		e.Kind, e.RPC = KindRPC, m.Error
-		e.Message += fmt.Sprintf(": JSON-RPC error %d: %s", m.Error.Code, m.Error.Message)
+		e.Kind, e.RPC = m.Error.kind(), m.Error
+		e.Message += ": " + m.Error.text()
 	} else if len(body) > 0 {
 		e.Message += ": " + excerpt(body)
 	}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"time"
 )
 
@@ -25,46 +25,103 @@ var (
 	errInterrupted = errors.New("interrupted")
 )
 
-// post sends a JSON-RPC request, or a notification when id is 0.
-func (s *Session) post(ctx context.Context, id int64, method string, params []byte, opts Options) *Reply {
-	body := appendRequest(make([]byte, 0, len(params)+len(method)+64), id, method, params)
-	return s.send(ctx, http.MethodPost, &Reply{Method: method, Sent: len(body)}, body, opts,
-		func(x *exchange, resp *http.Response) *Error {
-			if id == 0 {
-				return nil
-			}
-			return x.receive(resp, id)
-		})
+// streamable carries each message in a POST, and takes the reply from the response to it.
+type streamable struct{ *Session }
+
+func (t *streamable) exchange(ctx context.Context, m *outgoing) *Reply {
+	reply := &Reply{Method: m.method, Sent: len(m.body)}
+	return t.send(ctx, http.MethodPost, t.url, reply, m, func(x *exchange, resp *http.Response) *Error {
+		switch {
+		case m.raw && m.id == "":
+			return x.receiveAny(resp)
+		case m.id == "" && m.batch == nil, m.batch != nil && m.batch.left == 0:
+			return nil
+		}
+		return x.receive(resp)
+	})
 }
 
-// exchange is one HTTP request and its response.
-type exchange struct {
-	limit  int // bytes of one message
+func (t *streamable) end(ctx context.Context, opts Options) error {
+	if t.id == "" || t.lost.Load() {
+		return nil
+	}
+	r := t.send(ctx, http.MethodDelete, t.url, &Reply{Method: "DELETE"}, &outgoing{opts: opts},
+		func(*exchange, *http.Response) *Error { return nil })
+	if r.Err != nil && r.Status != http.StatusMethodNotAllowed && r.Status != http.StatusNotFound {
+		return r.Err
+	}
+	return nil
+}
+
+func (t *streamable) drop() {}
+
+// bound limits an exchange: in time, by the caller's context, and by the session's.
+type bound struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	detach func() bool // from the caller's context
 	timer  *time.Timer
-	trace  *trace
-	reply  *Reply
-	body   *bodyReader
+	start  time.Time
 }
 
-// send makes one exchange and fills reply; receive reads a response with a status in 2xx.
-func (s *Session) send(ctx context.Context, verb string, reply *Reply, body []byte, opts Options,
-	receive func(*exchange, *http.Response) *Error,
-) *Reply {
+func (s *Session) bound(ctx context.Context, opts Options) bound {
 	timeout := s.cfg.Timeout
 	if opts.Timeout > 0 {
 		timeout = opts.Timeout
 	}
-	x := &exchange{limit: s.cfg.MaxMessageSize, reply: reply, trace: &trace{start: time.Now()}}
-	reply.Start = x.trace.start
+	b := bound{start: time.Now()}
 	// Not derived from the caller's context: the rest of a stream may be read after the call.
-	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	x.detach = context.AfterFunc(ctx, func() { x.cancel(errInterrupted) })
-	x.timer = time.AfterFunc(timeout, func() { x.cancel(errTimeout) })
+	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
+	b.detach = context.AfterFunc(ctx, func() { b.cancel(errInterrupted) })
+	b.timer = time.AfterFunc(timeout, func() { b.cancel(errTimeout) })
+	return b
+}
 
-	resp, err := s.cfg.HTTP.RoundTrip(s.request(x, verb, body, opts))
+// failure is e, unless the exchange was given up: then that is the reason for whatever went wrong.
+func (b *bound) failure(e *Error) *Error {
+	switch cause := context.Cause(b.ctx); {
+	case errors.Is(cause, errTimeout):
+		return errorf(KindTimeout, "no reply after %s", time.Since(b.start).Round(time.Millisecond))
+	case errors.Is(cause, errInterrupted):
+		return errorf(KindInterrupted, "the caller stopped waiting after %s", time.Since(b.start).Round(time.Millisecond))
+	case errors.Is(cause, errClosed):
+		return errorf(KindInterrupted, "%w", errClosed)
+	}
+	return e
+}
+
+// free frees what the bound holds, and gives up what still runs under it.
+func (b *bound) free() {
+	b.detach()
+	b.timer.Stop()
+	b.cancel(nil)
+}
+
+// exchange is one HTTP request and its response.
+type exchange struct {
+	bound
+	s     *Session
+	m     *outgoing
+	trace *trace
+	reply *Reply
+	body  *bodyReader
+	kept  bool // the body is a stream that goes on after the exchange
+}
+
+// send makes one exchange and fills reply; receive reads a response with a status in 2xx.
+func (s *Session) send(ctx context.Context, verb string, target *url.URL, reply *Reply, m *outgoing,
+	receive func(*exchange, *http.Response) *Error,
+) *Reply {
+	header, failure := s.headerOf(ctx, verb, m)
+	x := &exchange{s: s, m: m, bound: s.bound(ctx, m.opts), reply: reply}
+	x.trace = &trace{start: x.start}
+	reply.Start = x.start
+	if failure != nil {
+		reply.End, reply.Err = time.Now(), x.failure(failure)
+		x.free()
+		return reply
+	}
+	resp, err := s.cfg.HTTP.RoundTrip(x.request(verb, target, header))
 	if err != nil {
 		reply.End = time.Now()
 		if x.trace.gotConn.Load() == 0 {
@@ -72,12 +129,12 @@ func (s *Session) send(ctx context.Context, verb string, reply *Reply, body []by
 		} else {
 			reply.Err = x.failure(errorf(KindReset, "no response: %w", err))
 		}
-		x.abort()
+		x.free()
 	} else {
 		reply.Status, reply.Header = resp.StatusCode, resp.Header
 		x.body = &bodyReader{ReadCloser: resp.Body, ended: resp.Body == http.NoBody}
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
-			reply.Err = x.refused(resp.StatusCode, s.id != "")
+			reply.Err = x.refused(resp.StatusCode)
 		} else {
 			reply.Err = receive(x, resp)
 		}
@@ -87,24 +144,45 @@ func (s *Session) send(ctx context.Context, verb string, reply *Reply, body []by
 		if reply.Err != nil {
 			reply.Err.Status = resp.StatusCode
 		}
-		x.release()
+		if !x.kept {
+			x.release()
+		}
 	}
 	reply.Timings = x.trace.timings(reply.End)
 	reply.NewConnection = x.trace.gotConn.Load() != 0 && !x.trace.reused.Load()
 	return reply
 }
 
-func (s *Session) request(x *exchange, verb string, body []byte, opts Options) *http.Request {
-	header := s.header
-	if len(opts.Header) > 0 {
-		header = s.header.Clone()
-		maps.Copy(header, opts.Header)
+// headerOf is the header of a request. The session's own is used as it is where nothing is added.
+func (s *Session) headerOf(ctx context.Context, verb string, m *outgoing) (http.Header, *Error) {
+	more := http.Header{}
+	if verb == http.MethodGet {
+		more["Accept"], more["Content-Type"] = []string{"text/event-stream"}, nil
 	}
+	if auth, ok := s.cfg.Auth.(authorizer); ok {
+		token, failure := auth.authorization(ctx, s.cfg.HTTP)
+		if failure != nil {
+			return nil, failure
+		}
+		more["Authorization"] = []string{token}
+	}
+	if s.Stateless() {
+		if m.method != "" {
+			more["Mcp-Method"] = []string{headerValue(m.method)}
+		}
+		if m.name != "" {
+			more["Mcp-Name"] = []string{headerValue(m.name)}
+		}
+	}
+	return withHeader(withHeader(s.header, more), m.opts.Header), nil
+}
+
+func (x *exchange) request(verb string, target *url.URL, header http.Header) *http.Request {
 	req := &http.Request{
-		Method: verb, URL: s.url, Host: header.Get("Host"), Header: header,
+		Method: verb, URL: target, Host: header.Get("Host"), Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if body != nil {
+	if body := x.m.body; body != nil {
 		req.ContentLength = int64(len(body))
 		// GetBody lets the transport take another connection when the pooled one proves dead before
 		// anything was written. The server sees one request either way.
@@ -115,99 +193,171 @@ func (s *Session) request(x *exchange, verb string, body []byte, opts Options) *
 }
 
 // refused reads the body of a response with a status outside 2xx.
-func (x *exchange) refused(status int, inSession bool) *Error {
+func (x *exchange) refused(status int) *Error {
 	const most = 64 << 10
 	body, _ := io.ReadAll(io.LimitReader(x.body, most)) // what there is of it explains the status
-	return statusError(status, body, inSession)
-}
-
-// receive reads the reply to the request with this id.
-func (x *exchange) receive(resp *http.Response, id int64) *Error {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err == nil {
-		switch kind {
-		case "application/json":
-			return x.receiveJSON(resp, id)
-		case "text/event-stream":
-			return x.receiveStream(id)
-		}
+	if x.m.raw {
+		x.reply.Body, x.reply.Received = body, len(body)
 	}
-	start, _ := io.ReadAll(io.LimitReader(x.body, 1<<10))
-	return errorf(KindMalformed, "HTTP %d with content type %q, want application/json or text/event-stream: %s",
-		resp.StatusCode, resp.Header.Get("Content-Type"), excerpt(start))
+	return statusError(status, body, x.s.id != "")
 }
 
-func (x *exchange) receiveJSON(resp *http.Response, id int64) *Error {
+// receive reads the reply that is due.
+func (x *exchange) receive(resp *http.Response) *Error {
+	switch mediaType(resp) {
+	case "application/json":
+		return x.receiveJSON(resp)
+	case "text/event-stream":
+		return x.receiveStream()
+	}
+	return x.unexpected(resp, "application/json or text/event-stream")
+}
+
+func (x *exchange) unexpected(resp *http.Response, want string) *Error {
+	start, _ := io.ReadAll(io.LimitReader(x.body, 1<<10))
+	if x.m.raw {
+		x.reply.Body, x.reply.Received = start, len(start)
+	}
+	return errorf(KindMalformed, "HTTP %d with content type %q, want %s: %s",
+		resp.StatusCode, resp.Header.Get("Content-Type"), want, excerpt(start))
+}
+
+// receiveAny takes whatever there is, and judges it only if it is a reply.
+func (x *exchange) receiveAny(resp *http.Response) *Error {
+	if mediaType(resp) == "text/event-stream" {
+		failure := x.receiveStream()
+		if failure != nil && failure.Kind == KindTruncated && len(x.reply.Body) == 0 {
+			return nil
+		}
+		return failure
+	}
+	data, failure := x.readAll(resp)
+	if failure != nil {
+		return failure
+	}
+	if m, failure := decode(data); failure == nil && m.Method == "" && (m.Result != nil || m.Error != nil) {
+		m.settle(x.reply)
+	}
+	return x.reply.Err
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+// readAll reads a body that is no stream.
+func (x *exchange) readAll(resp *http.Response) ([]byte, *Error) {
 	var buf bytes.Buffer
-	if resp.ContentLength > int64(x.limit) {
-		return errorf(KindTooLarge, "the reply has %d bytes, more than %d", resp.ContentLength, x.limit)
+	limit := x.s.cfg.MaxMessageSize
+	if resp.ContentLength > int64(limit) {
+		return nil, errorf(KindTooLarge, "the reply has %d bytes, more than %d", resp.ContentLength, limit)
 	}
 	if resp.ContentLength > 0 {
 		buf.Grow(int(resp.ContentLength) + bytes.MinRead) // room for the read that finds the end
 	}
-	_, err := buf.ReadFrom(io.LimitReader(x.body, int64(x.limit)+1))
+	_, err := buf.ReadFrom(io.LimitReader(x.body, int64(limit)+1))
 	x.reply.End = time.Now()
 	x.reply.Received = buf.Len()
+	if x.m.raw {
+		x.reply.Body = buf.Bytes()
+	}
 	switch {
 	case err != nil:
-		return x.failure(readError(err, buf.Len()))
-	case buf.Len() > x.limit:
-		return errorf(KindTooLarge, "the reply has more than %d bytes", x.limit)
+		return nil, x.failure(readError(err, buf.Len()))
+	case buf.Len() > limit:
+		return nil, errorf(KindTooLarge, "the reply has more than %d bytes", limit)
 	}
-	m, failure := decode(buf.Bytes())
+	return buf.Bytes(), nil
+}
+
+func (x *exchange) receiveJSON(resp *http.Response) *Error {
+	data, failure := x.readAll(resp)
 	if failure != nil {
 		return failure
 	}
-	if !m.answers(id) {
-		return errorf(KindMalformed, "not the reply to request %d: %s", id, excerpt(buf.Bytes()))
+	done, failure := x.accept(data)
+	if failure == nil && !done {
+		return errorf(KindMalformed, "not the reply to %s: %s", x.wanted(), excerpt(data))
 	}
-	m.settle(x.reply)
-	return x.reply.Err
+	return failure
 }
 
-func (x *exchange) receiveStream(id int64) *Error {
+func (x *exchange) receiveStream() *Error {
 	x.reply.Streamed = true
-	events := newEventReader(x.body, x.limit)
+	events := newEventReader(x.body, x.s.cfg.MaxMessageSize)
 	for {
 		data, err := events.next()
 		x.reply.End = time.Now()
-		switch {
-		case errors.Is(err, errTooLarge):
-			return errorf(KindTooLarge, "%w", err)
-		case errors.Is(err, io.EOF):
-			return errorf(KindTruncated, "the stream ended after %d other messages, without the reply", x.reply.Events)
-		case err != nil:
-			return x.failure(readError(err, x.reply.Received))
+		if err != nil {
+			return x.failure(streamError(err, x.reply))
 		}
 		x.trace.once(&x.trace.firstEvent)
 		x.reply.Received += len(data)
 		if len(data) == 0 {
 			continue // a server primes resumable streams with an event that has an id and no data
 		}
-		m, failure := decode(data)
-		if failure != nil {
+		if x.m.raw {
+			x.reply.Body = append(append(x.reply.Body, data...), '\n')
+		}
+		if done, failure := x.accept(data); done || failure != nil {
 			return failure
 		}
-		if m.answers(id) {
-			m.settle(x.reply)
-			return x.reply.Err
-		}
-		if m.Method == "" {
-			return errorf(KindMalformed, "not the reply to request %d: %s", id, excerpt(data))
-		}
-		x.reply.Events++
 	}
 }
 
-// failure is e, unless the exchange was given up: then that is the reason for whatever went wrong.
-func (x *exchange) failure(e *Error) *Error {
-	switch cause := context.Cause(x.ctx); {
-	case errors.Is(cause, errTimeout):
-		return errorf(KindTimeout, "no reply after %s", time.Since(x.trace.start).Round(time.Millisecond))
-	case errors.Is(cause, errInterrupted):
-		return errorf(KindInterrupted, "the caller stopped waiting after %s", time.Since(x.trace.start).Round(time.Millisecond))
+// accept takes what came in, and reports whether it was the last that was due.
+func (x *exchange) accept(data []byte) (done bool, failure *Error) {
+	if x.m.batch != nil {
+		if list := elements(data); list != nil {
+			for _, one := range list {
+				if done, failure = x.acceptOne(one); done || failure != nil {
+					break
+				}
+			}
+			return done, failure
+		}
 	}
-	return e
+	return x.acceptOne(data)
+}
+
+func (x *exchange) acceptOne(data []byte) (done bool, failure *Error) {
+	m, failure := decode(data)
+	switch {
+	case failure != nil:
+		return false, failure
+	case m.Method != "":
+		x.reply.Events++
+		x.s.incoming(&m, ReplyStream)
+		return false, nil
+	case x.m.batch != nil:
+		return x.m.batch.take(&m, len(data), x.reply.End)
+	case m.answers(x.m.id), x.m.raw && x.m.id == "":
+		m.settle(x.reply)
+		return true, x.reply.Err
+	}
+	return false, errorf(KindMalformed, "not the reply to %s: %s", x.wanted(), excerpt(data))
+}
+
+func (x *exchange) wanted() string {
+	if x.m.batch != nil {
+		return "the batch"
+	}
+	return "request " + x.m.id
+}
+
+// streamError classifies the failure to read the next event.
+func streamError(err error, r *Reply) *Error {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return errorf(KindTooLarge, "%w", err)
+	case errors.Is(err, io.EOF):
+		return errorf(KindTruncated, "the stream ended after %d other messages, without the reply", r.Events)
+	}
+	return readError(err, r.Received)
 }
 
 // readError classifies a failure to read the body to its end.
@@ -221,31 +371,29 @@ func readError(err error, received int) *Error {
 // release gives the connection back when the response has been read to its end, waits for the end of
 // a stream whose reply is here, and drops the connection otherwise.
 func (x *exchange) release() {
-	if x.body.ended || x.reply.Err != nil && x.reply.Err.Kind != KindRPC {
+	drop := func() {
 		_ = x.body.Close() // closing a body that was read to the end keeps its connection
-		x.abort()
+		x.free()
+	}
+	if x.body.ended || x.reply.Err != nil && x.reply.Err.RPC == nil {
+		drop()
 		return
 	}
 	x.detach()
 	x.timer.Reset(lingerLimit)
 	ended := make(chan struct{})
-	go func() {
-		_, _ = io.CopyN(io.Discard, x.body, int64(x.limit))
-		_ = x.body.Close()
-		x.abort()
+	if !x.s.spawn(func() {
+		_, _ = io.CopyN(io.Discard, x.body, int64(x.s.cfg.MaxMessageSize))
+		drop()
 		close(ended)
-	}()
+	}) {
+		drop()
+		return
+	}
 	select {
 	case <-ended:
 	case <-time.After(lingerWait):
 	}
-}
-
-// abort frees what the exchange holds.
-func (x *exchange) abort() {
-	x.detach()
-	x.timer.Stop()
-	x.cancel(nil)
 }
 
 // bodyReader notes that a body has been read to its end.

@@ -2,10 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
-	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -14,16 +15,17 @@ type message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
 	Result  json.RawMessage `json:"result"`
 	Error   *RPCError       `json:"error"`
 }
 
-// appendRequest appends a JSON-RPC request, or a notification when id is 0. params may be empty.
-func appendRequest(b []byte, id int64, method string, params []byte) []byte {
+// appendRequest appends a JSON-RPC request, or a notification when id is empty. params may be empty.
+func appendRequest(b []byte, id, method string, params []byte) []byte {
 	b = append(b, `{"jsonrpc":"2.0"`...)
-	if id != 0 {
+	if id != "" {
 		b = append(b, `,"id":`...)
-		b = strconv.AppendInt(b, id, 10)
+		b = append(b, id...)
 	}
 	b = append(b, `,"method":`...)
 	b = appendString(b, method)
@@ -65,9 +67,8 @@ func endsEarly(data []byte) bool {
 
 // answers reports whether m is the reply to the request with this id: ids are compared as written,
 // because a server that returns "1" or 1.0 for 1 has changed the id.
-func (m *message) answers(id int64) bool {
-	var buf [20]byte
-	return m.Method == "" && bytes.Equal(m.ID, strconv.AppendInt(buf[:0], id, 10))
+func (m *message) answers(id string) bool {
+	return m.Method == "" && string(m.ID) == id
 }
 
 // settle puts the content of the matching reply into r.
@@ -78,13 +79,99 @@ func (m *message) settle(r *Reply) {
 	case m.Error != nil && m.Result != nil && string(m.Result) != "null":
 		r.Err = errorf(KindMalformed, "the reply has both a result and an error")
 	case m.Error != nil:
-		r.Err = errorf(KindRPC, "JSON-RPC error %d: %s", m.Error.Code, m.Error.Message)
-		r.Err.RPC = m.Error
+		r.Err = &Error{Kind: m.Error.kind(), RPC: m.Error, Message: m.Error.text()}
 	case len(m.Result) == 0 || m.Result[0] != '{':
 		r.Err = errorf(KindMalformed, "the reply's result is not an object: %s", excerpt(m.Result))
 	default:
 		r.Result = m.Result
 	}
+}
+
+// elements are the messages of a batch, or nil if data is no array.
+func elements(data []byte) []json.RawMessage {
+	var batch []json.RawMessage
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '[' || json.Unmarshal(data, &batch) != nil {
+		return nil
+	}
+	return batch
+}
+
+func isObject(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
+}
+
+// nameOf is what the header Mcp-Name must say of a request.
+func nameOf(method string, params []byte) string {
+	var p struct{ Name, URI string }
+	switch method {
+	case "tools/call", "prompts/get", "resources/read":
+		_ = json.Unmarshal(params, &p) // without a name the server says what is wrong
+	}
+	if method == "resources/read" {
+		return p.URI
+	}
+	return p.Name
+}
+
+// headerValue is s as the value of Mcp-Name: in base64 if HTTP could not carry it unchanged, or if it
+// could be taken for that.
+func headerValue(s string) string {
+	plain := !strings.HasPrefix(s, "=?base64?") && strings.Trim(s, " \t") == s
+	for _, c := range []byte(s) {
+		plain = plain && c >= ' ' && c <= '~'
+	}
+	if plain {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// addMeta sets in params._meta what each request of a session without state carries, what the call
+// wants there, and the progress token, which is the request's id.
+func (s *Session) addMeta(params []byte, id string, opts Options) ([]byte, *Error) {
+	if s.meta == nil && opts.Meta == nil && opts.Progress == nil {
+		return params, nil
+	}
+	if s.meta != nil && opts.Meta == nil && opts.Progress == nil && !bytes.Contains(params, []byte(`_meta"`)) &&
+		!bytes.Contains(params, []byte(`\u`)) { // the usual case, without parsing
+		rest := bytes.TrimSpace(params)
+		if len(rest) == 0 {
+			rest = []byte("{}")
+		}
+		if rest[0] == '{' && len(rest) > 1 {
+			b := append(make([]byte, 0, len(rest)+len(s.meta)+16), `{"_meta":`...)
+			b = append(b, s.meta...)
+			if rest = bytes.TrimLeft(rest[1:], " \t\r\n"); rest[0] != '}' {
+				b = append(b, ',')
+			}
+			return append(b, rest...), nil
+		}
+	}
+	members := map[string]json.RawMessage{}
+	if len(params) > 0 && json.Unmarshal(params, &members) != nil || members == nil {
+		return nil, errorf(KindMalformed, "params %s: want an object, to set _meta in it", excerpt(params))
+	}
+	meta := map[string]json.RawMessage{}
+	for _, source := range []json.RawMessage{s.meta, members["_meta"], opts.Meta} {
+		if len(source) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(source, &meta); err != nil || meta == nil {
+			return nil, errorf(KindMalformed, "_meta %s: want an object", excerpt(source))
+		}
+	}
+	if opts.Progress != nil {
+		meta["progressToken"] = json.RawMessage(id)
+	}
+	var err error
+	if members["_meta"], err = json.Marshal(meta); err == nil {
+		params, err = json.Marshal(members)
+	}
+	if err != nil {
+		return nil, errorf(KindMalformed, "params: %w", err)
+	}
+	return params, nil
 }
 
 // isToolError reports whether a tools/call result says isError. Results are large and nearly always

@@ -94,6 +94,12 @@ func TestSessionWithSDKServer(t *testing.T) {
 			if !opts.Stateless {
 				r = s.Call(context.Background(), "ping", nil, wire.Options{})
 				require.NotNil(t, r.Err)
+				assert.Equal(t, wire.KindInterrupted, r.Err.Kind)
+				again, err := wire.Attach(cfg, s.ID(), s.ProtocolVersion())
+				require.NoError(t, err)
+				defer again.Abandon()
+				r = again.Call(context.Background(), "ping", nil, wire.Options{})
+				require.NotNil(t, r.Err)
 				assert.Equal(t, wire.KindSessionLost, r.Err.Kind, "the server must have ended the session")
 			}
 		})
@@ -192,7 +198,7 @@ func TestHandshakeFailures(t *testing.T) {
 		"no revision":             {`{"capabilities":{}}`, 202, wire.KindVersion, true},
 		"revision is a number":    {`{"protocolVersion":1}`, 202, wire.KindMalformed, true},
 		"initialized is refused":  {`{"protocolVersion":"2025-11-25","capabilities":{}}`, 500, wire.KindHTTP, true},
-		"session already expired": {`{"protocolVersion":"2025-11-25","capabilities":{}}`, 404, wire.KindSessionLost, true},
+		"session already expired": {`{"protocolVersion":"2025-11-25","capabilities":{}}`, 404, wire.KindSessionLost, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +221,7 @@ func TestHandshakeFailures(t *testing.T) {
 			require.Error(t, err)
 			assert.Nil(t, s)
 			assert.Equal(t, test.kind, kindOf(t, err))
-			assert.Equal(t, test.deleted, deleted, "the session that the server has made must be ended")
+			assert.Equal(t, test.deleted, deleted, "a session that the server has made, and still has, must be ended")
 			require.NotEmpty(t, handshake.Replies)
 			assert.NotNil(t, handshake.Replies[len(handshake.Replies)-1].Err)
 		})
@@ -234,9 +240,21 @@ func TestConfigValidate(t *testing.T) {
 	cfg, err := wire.Config{URL: "http://h/mcp"}.Validate()
 	require.NoError(t, err)
 	assert.Equal(t, wire.Config{
-		URL: "http://h/mcp", Timeout: 60 * time.Second, MaxMessageSize: 16 << 20, ProtocolVersion: "2025-11-25",
+		Transport: wire.StreamableHTTP, URL: "http://h/mcp", Timeout: 60 * time.Second, MaxMessageSize: 16 << 20, ProtocolVersion: "2025-11-25",
 	}, cfg)
+	cfg, err = wire.Config{Command: []string{"server"}}.Validate()
+	require.NoError(t, err)
+	assert.Equal(t, wire.Stdio, cfg.Transport)
 	for want, cfg := range map[string]wire.Config{
+		`transport "carrier pigeon": want`:    {Transport: "carrier pigeon"},
+		"a command has no transport":          {Transport: wire.SSE, Command: []string{"server"}},
+		"command: want a program":             {Command: []string{""}},
+		"a command has no HTTP headers":       {Command: []string{"server"}, Auth: wire.Bearer("t")},
+		"does not exist over the transport":   {URL: "http://h", Transport: wire.SSE, ProtocolVersion: wire.StatelessVersion},
+		"client info 1: want a JSON object":   {URL: "http://h", ClientInfo: []byte("1")},
+		"capabilities []: want a JSON object": {URL: "http://h", Capabilities: []byte("[]")},
+		"delay -1s: want 0 or more":           {URL: "http://h", Replies: map[string]wire.Canned{"m": {Delay: -time.Second}}},
+		"reply to m: result {: want":          {URL: "http://h", Replies: map[string]wire.Canned{"m": {Result: []byte("{")}}},
 		`url "": want http://`:                {},
 		`url "h/mcp": want http://`:           {URL: "h/mcp"},
 		`url "ftp://h/": want http://`:        {URL: "ftp://h/"},

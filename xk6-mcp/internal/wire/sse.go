@@ -20,31 +20,57 @@ type eventReader struct {
 	size   int    // of the event so far, fields that are ignored included
 	skipLF bool   // the last line ended with CR: an LF that follows belongs to it
 	begun  bool   // past a byte order mark
+	skip   bool   // what follows is the rest of an event that was too large
+
+	kind string // of the last event
+	id   string // of the last event that had one
 }
 
 func newEventReader(r io.Reader, limit int) *eventReader {
-	return &eventReader{r: bufio.NewReader(r), limit: limit}
+	return newEventReaderSize(r, limit, 4096)
 }
 
-// next returns the data of the next event of type message. The slice is valid until the following
-// call. io.EOF means that the stream ended between events, io.ErrUnexpectedEOF that it ended in one.
+func newEventReaderSize(r io.Reader, limit, buffer int) *eventReader {
+	return &eventReader{r: bufio.NewReaderSize(r, buffer), limit: limit}
+}
+
+// next returns the data of the next event of type message, as nextAny does.
 func (e *eventReader) next() ([]byte, error) {
-	e.data, e.size = e.data[:0], 0
-	hasData, kind := false, "message"
+	for {
+		data, err := e.nextAny()
+		if err != nil || e.kind == "message" {
+			return data, err
+		}
+	}
+}
+
+// nextAny returns the data of the next event. The slice is valid until the following call. io.EOF
+// means that the stream ended between events, io.ErrUnexpectedEOF that it ended in one. After
+// errTooLarge, which is returned as soon as it is known, reading goes on with the event after.
+func (e *eventReader) nextAny() ([]byte, error) {
+	for first := true; e.skip; first = false {
+		line, err := e.readLine()
+		if err != nil {
+			return nil, err
+		}
+		e.skip = first || len(line) > 0 // the first line had something that has been read already
+	}
+	e.data, e.size, e.kind = e.data[:0], 0, "message"
+	hasData := false
 	for {
 		line, err := e.readLine()
 		if err != nil {
 			if errors.Is(err, io.EOF) && (hasData || len(line) > 0) {
 				err = io.ErrUnexpectedEOF
 			}
+			e.skip = errors.Is(err, errTooLarge)
 			return nil, err
 		}
 		if len(line) == 0 {
-			if hasData && kind == "message" {
+			if hasData {
 				return e.data, nil
 			}
-			e.data, e.size = e.data[:0], 0
-			hasData, kind = false, "message"
+			e.size, e.kind = 0, "message"
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":")) // a line without a colon is a field without a value
@@ -56,8 +82,12 @@ func (e *eventReader) next() ([]byte, error) {
 			}
 			e.data, hasData = append(e.data, value...), true
 		case "event":
-			if kind = string(value); kind == "" {
-				kind = "message"
+			if e.kind = string(value); len(value) == 0 {
+				e.kind = "message"
+			}
+		case "id":
+			if !bytes.ContainsRune(value, 0) {
+				e.id = string(value)
 			}
 		}
 	}
@@ -83,10 +113,14 @@ func (e *eventReader) readLine() ([]byte, error) {
 		if end < 0 {
 			n = len(buf)
 		}
-		if e.size += n; e.size > e.limit {
-			return nil, fmt.Errorf("an event is %w of %d bytes", errTooLarge, e.limit)
+		if e.skip {
+			e.line = append(e.line[:0], buf[:min(n, 1)]...) // whether there is something is all that counts
+		} else {
+			if e.size += n; e.size > e.limit {
+				return nil, fmt.Errorf("an event is %w of %d bytes", errTooLarge, e.limit)
+			}
+			e.line = append(e.line, buf[:n]...)
 		}
-		e.line = append(e.line, buf[:n]...)
 		if end < 0 {
 			_, _ = e.r.Discard(n)
 			continue
