@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -209,6 +208,10 @@ func (d *duplex) fail(now, later *Error) {
 		return
 	}
 	d.broken = later
+	ours := d.closed.Load()
+	if ours {
+		now = errorf(KindInterrupted, "%w", errClosed)
+	}
 	for id, c := range d.pending {
 		delete(d.pending, id)
 		e := *now
@@ -216,7 +219,7 @@ func (d *duplex) fail(now, later *Error) {
 	}
 	for l := range d.streams {
 		delete(d.streams, l)
-		if errors.Is(context.Cause(d.ctx), errClosed) {
+		if ours {
 			l.end(nil)
 		} else {
 			l.end(now)
