@@ -3,20 +3,27 @@
 package mcp
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/grafana/sobek"
 	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
 	"go.k6.io/k6/v2/lib"
+	"golang.org/x/time/rate"
 )
 
 // Version of the extension; the client names it to the servers.
 const Version = "0.1.0"
 
-// maxIdleConnections per VU and host. k6 keeps 6, which makes a VU that fans out open connections
-// again and again.
-const maxIdleConnections = 64
+// maxIdleConnections per VU and host: in effect as many as the VU has opened. k6 keeps 6, which makes a VU
+// that fans out open connections again and again.
+const maxIdleConnections = 10_000
+
+// bufferSize of a connection, for each direction. The default of 4 KiB is most of the memory that an idle
+// stream takes; larger bodies are read past the buffer.
+const bufferSize = 1 << 10
 
 func init() {
 	modules.Register("k6/x/mcp", New())
@@ -34,7 +41,7 @@ func New() *RootModule {
 
 // NewModuleInstance implements modules.Module.
 func (r *RootModule) NewModuleInstance(vu modules.VU) modules.Instance {
-	mi := &moduleInstance{vu: vu, run: r.run}
+	mi := &moduleInstance{vu: vu, run: r.run, arrival: arrival{iteration: -1}}
 	if err := r.run.begin(vu); err != nil {
 		common.Throw(vu.Runtime(), err)
 	}
@@ -53,21 +60,41 @@ type moduleInstance struct {
 	metrics   *metricSet
 	parseJSON func(string) (sobek.Value, error)
 
-	transport *http.Transport // made on first use, because there is no lib.State before
-	iteration int64           // in which transport was last used
+	transport *http.Transport   // made on first use, because there is no lib.State before
+	limited   http.RoundTripper // transport within k6's rps option
+	iteration int64             // in which transport was last used
+	arrival   arrival
+}
+
+// arrival says when the current iteration was meant to begin.
+type arrival struct {
+	iteration      int64
+	intended       time.Time // zero when nothing was intended
+	lagged, called bool      // the first operation, and the first call, have begun
+}
+
+func (mi *moduleInstance) arrivalOf(ctx context.Context, state *lib.State) *arrival {
+	if mi.arrival.iteration != state.Iteration {
+		mi.arrival = arrival{iteration: state.Iteration}
+		if intended, ok := intendedStart(ctx, state); ok {
+			mi.arrival.intended = intended
+		}
+	}
+	return &mi.arrival
 }
 
 // Exports implements modules.Instance.
 func (mi *moduleInstance) Exports() modules.Exports {
 	return modules.Exports{Named: map[string]any{
 		"Client":  mi.newClient,
+		"codes":   codes,
 		"version": Version,
 	}}
 }
 
 // roundTripper is this VU's own connection pool: k6's transport, so that its dialer, TLS settings and
 // options hold, with more idle connections.
-func (mi *moduleInstance) roundTripper() *http.Transport {
+func (mi *moduleInstance) roundTripper() http.RoundTripper {
 	state := mi.vu.State()
 	if mi.transport == nil {
 		if base, ok := state.Transport.(*http.Transport); ok {
@@ -83,14 +110,40 @@ func (mi *moduleInstance) roundTripper() *http.Transport {
 		}
 		mi.transport.MaxIdleConns = 0
 		mi.transport.MaxIdleConnsPerHost = maxIdleConnections
+		mi.transport.ReadBufferSize, mi.transport.WriteBufferSize = bufferSize, bufferSize
 		mi.run.own(mi.transport)
+		mi.limited = mi.transport
+		if state.RPSLimit != nil {
+			mi.limited = limitedTransport{mi.transport, state.RPSLimit}
+		}
 	}
 	// k6 closes its own transport's connections after each iteration under this option.
 	if state.Options.NoVUConnectionReuse.Bool && mi.iteration != state.Iteration {
 		mi.transport.CloseIdleConnections()
 	}
 	mi.iteration = state.Iteration
-	return mi.transport
+	return mi.limited
+}
+
+// limitedTransport keeps k6's rps option, for whatever is sent. The wait is part of a call's timeout, not of
+// its duration.
+type limitedTransport struct {
+	next  http.RoundTripper
+	limit *rate.Limiter
+}
+
+func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.limit.Wait(req.Context()); err != nil {
+		return nil, err
+	}
+	return t.next.RoundTrip(req)
+}
+
+// codes are the JSON-RPC error codes of the protocol.
+var codes = map[string]int{
+	"parseError": -32700, "invalidRequest": -32600, "methodNotFound": -32601, "invalidParams": -32602, "internalError": -32603,
+	"resourceNotFound": -32002, "headerMismatch": -32020, "missingClientCapability": -32021,
+	"unsupportedProtocolVersion": -32022, "urlElicitationRequired": -32042,
 }
 
 // state returns the VU's state, or throws if what is called needs a server and k6 is still in the

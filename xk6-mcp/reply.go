@@ -20,6 +20,7 @@ const (
 	plainReply replyKind = iota
 	toolReply
 	pageReply
+	rawReply
 )
 
 var (
@@ -27,13 +28,15 @@ var (
 	replyKeys = map[replyKind][]string{
 		plainReply: plainKeys,
 		toolReply:  slices.Concat(plainKeys, []string{"isError", "content", "structuredContent"}),
-		pageReply:  slices.Concat(plainKeys, []string{"items", "nextCursor"}),
+		pageReply:  slices.Concat(plainKeys, []string{"items", "nextCursor", "pages"}),
+		rawReply:   slices.Concat(plainKeys, []string{"body"}),
 	}
 	plainMethods = []string{"raw", "reject"}
 	replyMethods = map[replyKind][]string{
 		plainReply: plainMethods,
 		toolReply:  slices.Concat(plainMethods, []string{"text", "json"}),
 		pageReply:  plainMethods,
+		rawReply:   plainMethods,
 	}
 )
 
@@ -42,13 +45,18 @@ var (
 type reply struct {
 	session *session
 	kind    replyKind
-	wire    *wire.Reply
+	wire    *wire.Reply   // the last one of a list
+	pages   []*wire.Reply // of a list
+	list    string        // the member of its results
 	labels  labels
 	result  sobek.Value // nil until it is parsed
 }
 
-func newReply(s *session, kind replyKind, r *wire.Reply, l labels) sobek.Value {
-	return s.client.mi.vu.Runtime().NewDynamicObject(&reply{session: s, kind: kind, wire: r, labels: l})
+func newReply(s *session, a answer) sobek.Value {
+	return s.client.mi.vu.Runtime().NewDynamicObject(&reply{
+		session: s, kind: a.request.kind, list: a.request.list, labels: a.labels,
+		wire: a.replies[len(a.replies)-1], pages: a.replies,
+	})
 }
 
 // Get implements sobek.DynamicObject.
@@ -88,10 +96,11 @@ func (r *reply) Get(key string) sobek.Value {
 	case "content", "structuredContent", "nextCursor":
 		return r.member(key)
 	case "items":
-		if tools := r.member("tools"); !common.IsNullish(tools) {
-			return tools
-		}
-		return rt.NewArray()
+		return r.items()
+	case "pages":
+		return rt.ToValue(len(r.pages))
+	case "body":
+		return rt.ToValue(string(r.wire.Body))
 	case "raw":
 		return rt.ToValue(func(sobek.FunctionCall) sobek.Value { return rt.ToValue(string(r.wire.Result)) })
 	case "reject":
@@ -119,7 +128,7 @@ func (r *reply) Delete(key string) bool { return !r.Has(key) }
 
 func (r *reply) parsed() sobek.Value {
 	if r.result == nil {
-		r.result = r.session.parse(r.wire.Result)
+		r.result = r.session.client.mi.parse(r.wire.Result)
 	}
 	return r.result
 }
@@ -132,6 +141,34 @@ func (r *reply) member(name string) sobek.Value {
 		}
 	}
 	return sobek.Undefined()
+}
+
+// items of all pages that have arrived.
+func (r *reply) items() sobek.Value {
+	rt := r.session.client.mi.vu.Runtime()
+	var all []any
+	for i, page := range r.pages {
+		result := r.parsed
+		if i < len(r.pages)-1 {
+			result = func() sobek.Value { return r.session.client.mi.parse(page.Result) }
+		}
+		obj, ok := result().(*sobek.Object)
+		if !ok {
+			continue // a failed page
+		}
+		list, ok := obj.Get(r.list).(*sobek.Object)
+		if !ok || list.ClassName() != "Array" {
+			continue
+		}
+		if len(r.pages) == 1 {
+			return list
+		}
+		rt.ForOf(list, func(item sobek.Value) bool {
+			all = append(all, item)
+			return true
+		})
+	}
+	return rt.NewArray(all...)
 }
 
 // text joins the text blocks of a tool result.
@@ -176,11 +213,7 @@ func (r *reply) reject(call sobek.FunctionCall) sobek.Value {
 	if r.labels.hist != nil {
 		r.labels.hist.Reject(why)
 	}
-	if c.options.metrics != metricsOff {
-		b := batch{tags: r.labels.tags, at: time.Now()}
-		b.add(c.mi.metrics.wrongAnswers, 1)
-		c.push(r.session.state, b)
-	}
+	c.count(r.session.state, r.labels.tags, c.mi.metrics.wrongAnswers, 1)
 	return sobek.Undefined()
 }
 
@@ -207,6 +240,9 @@ func newError(rt *sobek.Runtime, e *wire.Error) *sobek.Object {
 	set(obj, "name", "McpError")
 	set(obj, "kind", string(e.Kind))
 	set(obj, "status", e.Status)
+	if code := e.K6Code(); code != 0 {
+		set(obj, "k6Code", code)
+	}
 	if e.RPC != nil {
 		set(obj, "code", e.RPC.Code)
 		if len(e.RPC.Data) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -47,13 +48,53 @@ type run struct {
 	pushing sync.RWMutex
 	ended   bool
 
+	tokens *wire.Tokens // of all clients with client credentials
+	auth   func(took time.Duration, err error)
+
+	methods, tools, prompts, resources valueLimit
+
 	mu         sync.Mutex
 	open       map[*session]struct{}
+	streams    int
 	transports []*http.Transport
 }
 
 func newRun() *run {
-	return &run{open: map[*session]struct{}{}}
+	r := &run{open: map[*session]struct{}{}}
+	r.tokens = wire.NewTokens(func(took time.Duration, err error) {
+		r.mu.Lock()
+		auth := r.auth
+		r.mu.Unlock()
+		if auth != nil {
+			auth(took, err)
+		}
+	})
+	return r
+}
+
+// observeAuth counts the fetching of tokens, which belongs to no VU, with the tags of the run.
+func (r *run) observeAuth(c *client, sc scene) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.auth != nil {
+		return
+	}
+	tags := r.tags.WithTagsFromMap(sc.state.Options.RunTags)
+	r.auth = func(took time.Duration, err error) {
+		c.count(sc.state, tags.With("expected_response", strconv.FormatBool(err == nil)), c.mi.metrics.authDuration, metrics.D(took))
+	}
+}
+
+// bounded limits the values of the tags that scripts and servers choose.
+func (r *run) bounded(a about) about {
+	known := &r.resources
+	switch a.method {
+	case "tools/call":
+		known = &r.tools
+	case "prompts/get":
+		known = &r.prompts
+	}
+	return about{method: r.methods.bounded(a.method), name: known.bounded(a.name)}
 }
 
 // begin prepares the run when the first VU is made.
@@ -107,7 +148,7 @@ func (r *run) end() {
 	group.SetLimit(closeParallel)
 	for _, s := range open {
 		group.Go(func() error {
-			s.end(ctx, wire.Options{Timeout: closeTimeout})
+			s.end(func() { s.closeWire(ctx, wire.Options{Timeout: closeTimeout}) })
 			return nil
 		})
 	}
@@ -168,10 +209,13 @@ func (r *run) closed(s *session) bool {
 }
 
 func (r *run) pushOpen(s *session) {
-	if s.client.options.metrics == metricsOff {
-		return
-	}
-	b := batch{tags: r.tags.WithTagsFromMap(s.state.Options.RunTags), at: time.Now()}
-	b.add(s.client.mi.metrics.sessionsOpen, float64(len(r.open)))
-	r.push(context.Background(), s.state.Samples, b.connected())
+	s.client.count(s.state, r.tags.WithTagsFromMap(s.state.Options.RunTags), s.client.mi.metrics.sessionsOpen, float64(len(r.open)))
+}
+
+// streaming counts a stream that was opened or has ended.
+func (r *run) streaming(s *session, change int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.streams += change
+	s.client.count(s.state, r.tags.WithTagsFromMap(s.state.Options.RunTags), s.client.mi.metrics.streamsOpen, float64(r.streams))
 }
