@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/mcptest"
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/testserver"
 )
 
 // Whatever a test starts, it must end: sessions leave no goroutine behind. As a child process of a
@@ -17,9 +18,17 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case "sdk":
-		if err := mcptest.ServeStdio(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		exit(mcptest.ServeStdio())
+	case "faulty":
+		exit(testserver.ServeStdio(os.Stdin, os.Stdout))
+	default:
+		exit(fmt.Errorf("no child process %q", mode))
+	}
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
