@@ -38,6 +38,10 @@ var binary = sync.OnceValues(func() (string, error) {
 var buildDir string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(stdioEnv) != "" {
+		serveStdio()
+		return
+	}
 	var err error
 	if buildDir, err = os.MkdirTemp("", "xk6-mcp-"); err != nil {
 		panic(err)
