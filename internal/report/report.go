@@ -4,6 +4,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,7 +103,7 @@ func conditions(run *result.Run) []string {
 	}
 	var subjects []string
 	for _, s := range run.Subjects {
-		subjects = append(subjects, fmt.Sprintf("%s = %s %s, %s %s", s.ID, s.Language.Name, s.Language.Version, s.SDK.Name, s.SDK.Version))
+		subjects = append(subjects, fmt.Sprintf("%s = %s %s, %s %s", s.ID, s.Language.Name, runtimes(run, s), s.SDK.Name, s.SDK.Version))
 	}
 	lines = append(lines, "Servers: "+strings.Join(subjects, "; ")+".")
 	if run.Upstream != nil {
@@ -115,6 +116,20 @@ func conditions(run *result.Run) []string {
 	}
 	lines = append(lines, run.Notes...)
 	return append(lines, fmt.Sprintf("Run: %s, made by `%s`%s.", run.ID, run.Command, commit(e)))
+}
+
+// runtimes lists the versions of the runtime that the subject's launches had: one, unless something was changed during the run.
+func runtimes(run *result.Run, s result.Subject) string {
+	var versions []string
+	for _, l := range run.Launches {
+		if l.Subject == s.ID && l.Runtime != "" && !slices.Contains(versions, l.Runtime) {
+			versions = append(versions, l.Runtime)
+		}
+	}
+	if len(versions) == 0 {
+		return s.Language.Version + " or newer"
+	}
+	return strings.Join(versions, " and ")
 }
 
 // Upstream says how far the upstream service was from its limit.

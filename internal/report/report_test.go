@@ -35,7 +35,11 @@ func example() *result.Run {
 			{ID: "python", Language: result.Version{Name: "Python", Version: "3.13"}, SDK: result.Version{Name: "fastmcp", Version: "4.1.0"}},
 		},
 		Upstream: &result.Upstream{CapacityPerSecond: 11876, AskedPerSecond: 2411, FastestSubject: "go"},
-		Launches: []result.Launch{{Subject: "python", Workload: "fetch_external_data", FirstError: "/status: want 200, got 500"}},
+		Launches: []result.Launch{
+			{Subject: "go", Workload: "tools_list", Runtime: "1.26.8"},
+			{Subject: "go", Workload: "fetch_external_data", Runtime: "1.26.8"},
+			{Subject: "python", Workload: "fetch_external_data", FirstError: "/status: want 200, got 500"},
+		},
 		Cells: []result.Cell{
 			{Workload: "tools_list", Subject: "go", Figures: &result.Figures{
 				CallsPerSecond: 12345.6, Ratio: pointer(1), P50MS: 0.79912, P95MS: 1.2, P99MS: 9.999, CPUSecondsPer1000: 0.0812, MemoryIdleBytes: 11 * mib, MemoryPeakBytes: 1234 * mib,

@@ -69,8 +69,9 @@ type Budget struct {
 
 // Subject is a server, or a variant of one, as it was measured.
 type Subject struct {
-	ID       string  `json:"id"`
-	Title    string  `json:"title"`
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	// Language has the lowest version that will do; Launch.Runtime is what ran.
 	Language Version `json:"language"`
 	SDK      Version `json:"sdk"`
 }
@@ -98,6 +99,8 @@ type Launch struct {
 	// Folder holds the launch's raw files; relative to the run's folder, with slashes.
 	Folder    string    `json:"folder"`
 	StartedAt time.Time `json:"started_at"`
+	// Runtime is the version of the language's runtime, as the server's /metrics tells it; empty if it does not.
+	Runtime string `json:"runtime,omitempty"`
 	// Failure is what kept the launch from ending as planned; empty if nothing did.
 	Failure string `json:"failure,omitempty"`
 	// Window is the time in which calls were counted; absent when there was none.

@@ -18,7 +18,7 @@ type Subject struct {
 	Name string `yaml:"name"`
 	// Title is what tables and reports call the server.
 	Title string `yaml:"title"`
-	// Language is what runs the server.
+	// Language is what runs the server, with the lowest version that will do.
 	Language Version `yaml:"language"`
 	// SDK is the MCP library that the server is built on.
 	SDK Version `yaml:"sdk"`
