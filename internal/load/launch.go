@@ -66,10 +66,7 @@ func (c Config) attempt(ctx context.Context, r request, l *result.Launch) (err e
 // measure loads a running server and records what was seen.
 func (c Config) measure(ctx context.Context, server backend.Instance, r request, l *result.Launch) error {
 	r.URL = server.URL()
-	var err error
-	if l.Runtime, err = runtimeVersion(ctx, r.URL); err != nil {
-		return err
-	}
+	l.Runtime = runtimeVersion(ctx, r.URL)
 	readings, err := watch(ctx, server)
 	if err != nil {
 		return fmt.Errorf("read the server's use of CPU and memory: %w", err)

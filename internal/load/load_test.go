@@ -59,7 +59,7 @@ func fakeK6() int {
 		return 1
 	}
 	folder := os.Getenv("K6_MCP_HISTOGRAMS")
-	fault := strings.TrimSuffix(strings.TrimPrefix(os.Getenv("MCP_URL"), "http://"), "/mcp")
+	fault := strings.TrimSuffix(strings.TrimPrefix(os.Getenv("MCP_URL"), fakeBase), "/mcp")
 	fmt.Println("fake k6:", fault)
 	switch fault {
 	case "hangs":
@@ -143,6 +143,9 @@ func (b *fakeBackend) Start(_ context.Context, s backend.Service) (backend.Insta
 	return &fakeInstance{backend: b, name: s.Name, log: log, start: time.Now()}, nil
 }
 
+// fakeBase is where nobody listens.
+const fakeBase = "http://127.0.0.1:1/"
+
 type fakeInstance struct {
 	backend   *fakeBackend
 	name, log string
@@ -150,7 +153,7 @@ type fakeInstance struct {
 }
 
 func (i *fakeInstance) Name() string    { return i.name }
-func (i *fakeInstance) URL() string     { return "http://" + i.name }
+func (i *fakeInstance) URL() string     { return fakeBase + i.name }
 func (i *fakeInstance) PeerURL() string { return i.URL() }
 func (i *fakeInstance) LogPath() string { return i.log }
 
