@@ -11,7 +11,13 @@ const vus = 10;
 export const options = {
   scenarios: {
     stateful: { executor: 'constant-vus', exec: 'stateful', vus, duration: `${seconds}s` },
-    stateless: { executor: 'constant-vus', exec: 'stateless', vus, duration: `${seconds}s`, startTime: `${seconds + 1}s` },
+    stateless: {
+      executor: 'constant-vus',
+      exec: 'stateless',
+      vus,
+      duration: `${seconds}s`,
+      startTime: `${seconds + 1}s`,
+    },
   },
   // A threshold is what makes k6 show a scenario by itself.
   thresholds: {
