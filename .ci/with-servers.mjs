@@ -14,7 +14,7 @@ let code = 2;
 for await (const line of createInterface({ input: up.stdout })) {
   const { servers } = JSON.parse(line);
   code = spawnSync(command, [...args, ...servers.map(({ id, mcp }) => `${id}=${mcp}`)], { stdio: 'inherit' }).status ?? 2;
-  up.kill('SIGINT');
+  up.kill('SIGTERM');
 }
 await ended;
 process.exit(code);
