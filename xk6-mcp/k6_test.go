@@ -42,6 +42,10 @@ func TestMain(m *testing.M) {
 		serveStdio()
 		return
 	}
+	if os.Getenv(k6Env) != "" {
+		runK6()
+		return
+	}
 	var err error
 	if buildDir, err = os.MkdirTemp("", "xk6-mcp-"); err != nil {
 		panic(err)

@@ -75,8 +75,8 @@ func (r *Recorder) sorted() []*Series {
 	return all
 }
 
-// Totals are the counts of a series. Every call is in exactly one of OK, Failed, ToolFailed and
-// Interrupted.
+// Totals are the counts of a series. Every call is in exactly one of OK, Failed, ToolFailed, Interrupted
+// and Cancelled.
 type Totals struct {
 	Key
 	// OK calls have a result without isError; only they are in the histogram.
@@ -87,6 +87,8 @@ type Totals struct {
 	ToolFailed int64 `json:"tool_failed"`
 	// Interrupted calls were in flight when the run ended and had no more time.
 	Interrupted int64 `json:"interrupted"`
+	// Cancelled calls were given up by the script. Absent when there are none.
+	Cancelled int64 `json:"cancelled,omitempty"`
 	// Wrong is how many of the OK answers the script has rejected.
 	Wrong int64 `json:"wrong"`
 	// NewConnections is how many calls had to open a connection first. The histogram is without that
@@ -144,6 +146,9 @@ func (s *Series) Add(r *wire.Reply, response time.Duration) {
 	switch r.Err.Kind {
 	case wire.KindInterrupted:
 		t.Interrupted++
+		return
+	case wire.KindCancelled:
+		t.Cancelled++
 		return
 	case wire.KindTool:
 		t.ToolFailed++

@@ -90,6 +90,7 @@ func (s *Series) merge(from Totals, hist, responses *hdrhistogram.Histogram) {
 	t.Failed += from.Failed
 	t.ToolFailed += from.ToolFailed
 	t.Interrupted += from.Interrupted
+	t.Cancelled += from.Cancelled
 	t.Wrong += from.Wrong
 	t.NewConnections += from.NewConnections
 	t.Responses += from.Responses

@@ -30,6 +30,8 @@ func TestMerge(t *testing.T) {
 	add(one, key, call(0, time.Second, wire.KindTimeout), 0)
 	add(two, key, call(0, time.Second, wire.KindTimeout), 0)
 	add(two, key, call(0, time.Second, wire.KindTool), 0)
+	add(one, key, call(0, time.Second, wire.KindCancelled), 0)
+	add(two, key, call(0, time.Second, wire.KindInterrupted), 0)
 	add(two, histlog.Key{Method: "ping"}, call(0, time.Second, ""), 0)
 	two.Series(key).Reject("no")
 	both.Series(key).Reject("no")
