@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -125,6 +126,7 @@ func (d *duplex) forget(m *outgoing, r *Reply) {
 // receive takes one message off the stream.
 func (d *duplex) receive(data []byte) {
 	at := time.Now()
+	data = bytes.Clone(data) // the reader uses it again
 	m, failure := decode(data)
 	switch {
 	case failure != nil:

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -104,7 +105,7 @@ type exchange struct {
 	m     *outgoing
 	trace *trace
 	reply *Reply
-	body  *bodyReader
+	body  bodyReader
 	kept  bool // the body is a stream that goes on after the exchange
 }
 
@@ -114,7 +115,7 @@ func (s *Session) send(ctx context.Context, verb string, target *url.URL, reply 
 ) *Reply {
 	header, failure := s.headerOf(ctx, verb, m)
 	x := &exchange{s: s, m: m, bound: s.bound(ctx, m.opts), reply: reply}
-	x.trace = &trace{start: x.start}
+	x.trace = newTrace(x.start)
 	reply.Start = x.start
 	if failure != nil {
 		reply.End, reply.Err = time.Now(), x.failure(failure)
@@ -132,7 +133,7 @@ func (s *Session) send(ctx context.Context, verb string, target *url.URL, reply 
 		x.free()
 	} else {
 		reply.Status, reply.Header = resp.StatusCode, resp.Header
-		x.body = &bodyReader{ReadCloser: resp.Body, ended: resp.Body == http.NoBody}
+		x.body = bodyReader{ReadCloser: resp.Body, ended: resp.Body == http.NoBody}
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
 			reply.Err = x.refused(resp.StatusCode)
 		} else {
@@ -150,28 +151,39 @@ func (s *Session) send(ctx context.Context, verb string, target *url.URL, reply 
 	}
 	reply.Timings = x.trace.timings(reply.End)
 	reply.NewConnection = x.trace.gotConn.Load() != 0 && !x.trace.reused.Load()
+	if resp != nil && !x.kept {
+		x.trace.recycle(resp.ProtoMajor)
+		x.trace = nil
+	}
 	return reply
 }
 
 // headerOf is the header of a request. The session's own is used as it is where nothing is added.
 func (s *Session) headerOf(ctx context.Context, verb string, m *outgoing) (http.Header, *Error) {
-	more := http.Header{}
+	var more http.Header
+	set := func(name string, values ...string) {
+		if more == nil {
+			more = http.Header{}
+		}
+		more[name] = values
+	}
 	if verb == http.MethodGet {
-		more["Accept"], more["Content-Type"] = []string{"text/event-stream"}, nil
+		set("Accept", "text/event-stream")
+		set("Content-Type")
 	}
 	if auth, ok := s.cfg.Auth.(authorizer); ok {
-		token, failure := auth.authorization(ctx, s.cfg.HTTP)
+		value, failure := auth.authorization(ctx, s.cfg.HTTP)
 		if failure != nil {
 			return nil, failure
 		}
-		more["Authorization"] = []string{token}
+		set("Authorization", value)
 	}
 	if s.Stateless() {
 		if m.method != "" {
-			more["Mcp-Method"] = []string{headerValue(m.method)}
+			set("Mcp-Method", headerValue(m.method))
 		}
 		if m.name != "" {
-			more["Mcp-Name"] = []string{headerValue(m.name)}
+			set("Mcp-Name", headerValue(m.name))
 		}
 	}
 	return withHeader(withHeader(s.header, more), m.opts.Header), nil
@@ -189,13 +201,13 @@ func (x *exchange) request(verb string, target *url.URL, header http.Header) *ht
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
 	}
-	return req.WithContext(httptrace.WithClientTrace(x.ctx, x.trace.hooks()))
+	return req.WithContext(httptrace.WithClientTrace(x.ctx, &x.trace.hooks))
 }
 
 // refused reads the body of a response with a status outside 2xx.
 func (x *exchange) refused(status int) *Error {
 	const most = 64 << 10
-	body, _ := io.ReadAll(io.LimitReader(x.body, most)) // what there is of it explains the status
+	body, _ := io.ReadAll(io.LimitReader(&x.body, most)) // what there is of it explains the status
 	if x.m.raw {
 		x.reply.Body, x.reply.Received = body, len(body)
 	}
@@ -214,7 +226,7 @@ func (x *exchange) receive(resp *http.Response) *Error {
 }
 
 func (x *exchange) unexpected(resp *http.Response, want string) *Error {
-	start, _ := io.ReadAll(io.LimitReader(x.body, 1<<10))
+	start, _ := io.ReadAll(io.LimitReader(&x.body, 1<<10))
 	if x.m.raw {
 		x.reply.Body, x.reply.Received = start, len(start)
 	}
@@ -242,7 +254,11 @@ func (x *exchange) receiveAny(resp *http.Response) *Error {
 }
 
 func mediaType(resp *http.Response) string {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	value := resp.Header.Get("Content-Type")
+	if value == "application/json" || value == "text/event-stream" {
+		return value
+	}
+	kind, _, err := mime.ParseMediaType(value)
 	if err != nil {
 		return ""
 	}
@@ -251,27 +267,36 @@ func mediaType(resp *http.Response) string {
 
 // readAll reads a body that is no stream.
 func (x *exchange) readAll(resp *http.Response) ([]byte, *Error) {
-	var buf bytes.Buffer
 	limit := x.s.cfg.MaxMessageSize
-	if resp.ContentLength > int64(limit) {
+	size := 512
+	switch {
+	case resp.ContentLength > int64(limit):
 		return nil, errorf(KindTooLarge, "the reply has %d bytes, more than %d", resp.ContentLength, limit)
+	case resp.ContentLength >= 0:
+		size = int(resp.ContentLength) + 1 // room for the read that finds the end
 	}
-	if resp.ContentLength > 0 {
-		buf.Grow(int(resp.ContentLength) + bytes.MinRead) // room for the read that finds the end
+	data := make([]byte, 0, size)
+	var err error
+	for err == nil && len(data) <= limit {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		var n int
+		n, err = x.body.Read(data[len(data):min(cap(data), limit+1)])
+		data = data[:len(data)+n]
 	}
-	_, err := buf.ReadFrom(io.LimitReader(x.body, int64(limit)+1))
 	x.reply.End = time.Now()
-	x.reply.Received = buf.Len()
+	x.reply.Received = len(data)
 	if x.m.raw {
-		x.reply.Body = buf.Bytes()
+		x.reply.Body = data
 	}
 	switch {
-	case err != nil:
-		return nil, x.failure(readError(err, buf.Len()))
-	case buf.Len() > limit:
+	case len(data) > limit:
 		return nil, errorf(KindTooLarge, "the reply has more than %d bytes", limit)
+	case !errors.Is(err, io.EOF):
+		return nil, x.failure(readError(err, len(data)))
 	}
-	return buf.Bytes(), nil
+	return data, nil
 }
 
 func (x *exchange) receiveJSON(resp *http.Response) *Error {
@@ -288,7 +313,7 @@ func (x *exchange) receiveJSON(resp *http.Response) *Error {
 
 func (x *exchange) receiveStream() *Error {
 	x.reply.Streamed = true
-	events := newEventReader(x.body, x.s.cfg.MaxMessageSize)
+	events := newEventReader(&x.body, x.s.cfg.MaxMessageSize)
 	for {
 		data, err := events.next()
 		x.reply.End = time.Now()
@@ -303,7 +328,7 @@ func (x *exchange) receiveStream() *Error {
 		if x.m.raw {
 			x.reply.Body = append(append(x.reply.Body, data...), '\n')
 		}
-		if done, failure := x.accept(data); done || failure != nil {
+		if done, failure := x.accept(bytes.Clone(data)); done || failure != nil { // data is used again
 			return failure
 		}
 	}
@@ -371,23 +396,29 @@ func readError(err error, received int) *Error {
 // release gives the connection back when the response has been read to its end, waits for the end of
 // a stream whose reply is here, and drops the connection otherwise.
 func (x *exchange) release() {
-	drop := func() {
-		_ = x.body.Close() // closing a body that was read to the end keeps its connection
-		x.free()
-	}
 	if x.body.ended || x.reply.Err != nil && x.reply.Err.RPC == nil {
-		drop()
+		x.drop()
 		return
 	}
+	x.linger()
+}
+
+// drop gives up the response. Closing a body that was read to the end keeps its connection.
+func (x *exchange) drop() {
+	_ = x.body.Close()
+	x.free()
+}
+
+func (x *exchange) linger() {
 	x.detach()
 	x.timer.Reset(lingerLimit)
 	ended := make(chan struct{})
 	if !x.s.spawn(func() {
-		_, _ = io.CopyN(io.Discard, x.body, int64(x.s.cfg.MaxMessageSize))
-		drop()
+		_, _ = io.CopyN(io.Discard, &x.body, int64(x.s.cfg.MaxMessageSize))
+		x.drop()
 		close(ended)
 	}) {
-		drop()
+		x.drop()
 		return
 	}
 	select {

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -311,66 +310,4 @@ func TestTimingsOfANewConnection(t *testing.T) {
 	assert.Positive(t, first.Timings.Connecting)
 	assert.GreaterOrEqual(t, first.Timings.Blocked, first.Timings.Connecting)
 	assert.False(t, handshake.Replies[1].NewConnection)
-}
-
-// canned answers every POST from a few bytes that are there already, so that a benchmark measures the
-// client.
-func canned(b *testing.B) string {
-	b.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b, err)
-	b.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				r := bufio.NewReader(conn)
-				for {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					var m struct{ ID int64 }
-					_ = json.NewDecoder(req.Body).Decode(&m)
-					body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","content":[{"type":"text","text":"{\"text\":\"hello\"}"}],"structuredContent":{"text":"hello"}}}`, m.ID)
-					_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-				}
-			}()
-		}
-	}()
-	return "http://" + l.Addr().String() + "/mcp"
-}
-
-// The allocations include the canned server's own: see BenchmarkBareLoop for the same without the client.
-func BenchmarkCallTool(b *testing.B) {
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	s, _, err := wire.Connect(context.Background(), wire.Config{URL: canned(b), HTTP: transport}, wire.Options{})
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		if r := s.CallTool(context.Background(), "echo", []byte(`{"text":"hello"}`), wire.Options{}); r.Err != nil {
-			b.Fatal(r.Err)
-		}
-	}
-}
-
-func BenchmarkBareLoop(b *testing.B) {
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	url := canned(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`)
-		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, body)
-		require.NoError(b, err)
-		resp, err := transport.RoundTrip(req)
-		require.NoError(b, err)
-		_, err = io.Copy(io.Discard, resp.Body)
-		require.NoError(b, err)
-		require.NoError(b, resp.Body.Close())
-	}
 }

@@ -38,7 +38,7 @@ func (t *sse) open(ctx context.Context, opts Options) *Reply {
 			return x.unexpected(resp, "text/event-stream")
 		}
 		reply.Streamed = true
-		events := newEventReader(x.body, t.cfg.MaxMessageSize)
+		events := newEventReader(&x.body, t.cfg.MaxMessageSize)
 		for {
 			data, err := events.nextAny()
 			if err != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,7 +119,7 @@ func (l *Stream) read(x *exchange) {
 	defer x.free()
 	defer func() { _ = x.body.Close() }()
 	const buffer = 512 // there may be thousands of streams, nearly always silent
-	events := newEventReaderSize(x.body, x.s.cfg.MaxMessageSize, buffer)
+	events := newEventReaderSize(&x.body, x.s.cfg.MaxMessageSize, buffer)
 	for {
 		data, err := events.next()
 		l.sawEventID(events.id)
@@ -135,7 +136,7 @@ func (l *Stream) read(x *exchange) {
 		case len(data) == 0:
 			continue
 		}
-		m, failure := decode(data)
+		m, failure := decode(bytes.Clone(data)) // the reader uses it again
 		switch {
 		case failure != nil:
 			l.lose()

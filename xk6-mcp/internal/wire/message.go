@@ -37,26 +37,123 @@ func appendRequest(b []byte, id, method string, params []byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	q, _ := json.Marshal(s) // a string always marshals
-	return append(b, q...)
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			q, _ := json.Marshal(s) // a string always marshals
+			return append(b, q...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
 }
 
-// decode parses one message and tells one that is cut off from one that is wrong.
+// decode parses one message and tells one that is cut off from one that is wrong. The message refers to
+// data.
 func decode(data []byte) (message, *Error) {
 	var m message
-	if !utf8.Valid(data) {
+	switch {
+	case !utf8.Valid(data):
 		return m, errorf(KindMalformed, "the reply is not UTF-8: %s", excerpt(data))
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		if len(bytes.TrimSpace(data)) == 0 {
-			return m, errorf(KindTruncated, "the reply is empty")
+	case json.Valid(data):
+		if err := m.split(data); err != nil {
+			return m, errorf(KindMalformed, "the reply is no JSON-RPC message: %w: %s", err, excerpt(data))
 		}
-		if endsEarly(data) {
-			return m, errorf(KindTruncated, "the reply ends early after %d bytes: %w", len(data), err)
-		}
-		return m, errorf(KindMalformed, "the reply is no JSON-RPC message: %w: %s", err, excerpt(data))
+	case len(bytes.TrimSpace(data)) == 0:
+		return m, errorf(KindTruncated, "the reply is empty")
+	case endsEarly(data):
+		return m, errorf(KindTruncated, "the reply ends early after %d bytes", len(data))
+	default:
+		return m, errorf(KindMalformed, "the reply is not JSON: %s", excerpt(data))
 	}
 	return m, nil
+}
+
+// split finds the members of the message in data, which must be valid JSON. encoding/json would parse
+// a result twice and copy it, of which nothing is used.
+func (m *message) split(data []byte) error {
+	rest := bytes.TrimLeft(data, space)
+	if rest[0] != '{' {
+		return errors.New("want an object")
+	}
+	rest = bytes.TrimLeft(rest[1:], space)
+	for rest[0] != '}' {
+		rest = bytes.TrimLeft(rest, space+",")
+		end := valueEnd(rest)
+		name := rest[:end]
+		rest = bytes.TrimLeft(rest[end:], space+":")
+		end = valueEnd(rest)
+		if err := m.set(name, rest[:end:end]); err != nil {
+			return err
+		}
+		rest = bytes.TrimLeft(rest[end:], space)
+	}
+	return nil
+}
+
+const space = " \t\r\n"
+
+// set sets the member with this name, as it is written.
+func (m *message) set(name, value []byte) error {
+	if bytes.IndexByte(name, '\\') >= 0 { // a name may be written with escapes
+		var plain string
+		if err := json.Unmarshal(name, &plain); err != nil {
+			return err
+		}
+		name = appendString(nil, plain)
+	}
+	switch string(name) {
+	case `"jsonrpc"`:
+		if string(value) == `"2.0"` {
+			m.JSONRPC = "2.0"
+			return nil
+		}
+		return json.Unmarshal(value, &m.JSONRPC)
+	case `"id"`:
+		m.ID = value
+	case `"method"`:
+		return json.Unmarshal(value, &m.Method)
+	case `"params"`:
+		m.Params = value
+	case `"result"`:
+		m.Result = value
+	case `"error"`:
+		m.Error = nil
+		return json.Unmarshal(value, &m.Error)
+	}
+	return nil
+}
+
+// valueEnd is where the value ends with which data begins. data must be valid JSON, and more.
+func valueEnd(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+			if depth < 0 { // a number or a name, and the end of what it is in
+				return i
+			}
+		case ',', ' ', '\t', '\r', '\n', ':':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(data)
 }
 
 // endsEarly reports whether data is the start of a JSON value that goes on.

@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/tls"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,20 +25,21 @@ type Timings struct {
 // clock; 0 is never. The values are atomic because the transport may go on dialling, and calling the
 // hooks, after the exchange has been given up.
 type trace struct {
+	hooks                        httptrace.ClientTrace
 	start                        time.Time
 	getConn, gotConn             atomic.Int64
 	dialStart, dialDone          atomic.Int64
 	tlsStart, tlsDone            atomic.Int64
 	wrote, firstByte, firstEvent atomic.Int64
 	reused                       atomic.Bool
+	// conns counts the connections that were given to the exchange, idle those that had been idle.
+	conns, idle atomic.Int32
 }
 
-func (t *trace) now() int64 { return max(1, int64(time.Since(t.start))) }
-
-func (t *trace) once(v *atomic.Int64) { v.CompareAndSwap(0, t.now()) }
-
-func (t *trace) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+// The hooks are a good part of what a call allocates, so traces are used again.
+var traces = sync.Pool{New: func() any {
+	t := &trace{}
+	t.hooks = httptrace.ClientTrace{
 		GetConn:      func(string) { t.once(&t.getConn) },
 		ConnectStart: func(string, string) { t.once(&t.dialStart) },
 		ConnectDone: func(_, _ string, err error) {
@@ -56,6 +58,10 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.gotConn.Store(t.now())
 			t.reused.Store(info.Reused)
+			t.conns.Add(1)
+			if info.WasIdle {
+				t.idle.Add(1)
+			}
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
@@ -64,7 +70,39 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		},
 		GotFirstResponseByte: func() { t.once(&t.firstByte) },
 	}
+	return t
+}}
+
+func newTrace(start time.Time) *trace {
+	t, ok := traces.Get().(*trace)
+	if !ok {
+		panic("traces has only traces")
+	}
+	t.start = start
+	return t
 }
+
+// recycle gives the trace back if no hook can be called any more. That is known of one case only, the
+// usual one: HTTP/1, an idle connection at once, so that none was dialled, and a request that was
+// written before its answer began.
+func (t *trace) recycle(major int) {
+	if major != 1 || t.conns.Load() != 1 || t.idle.Load() != 1 || t.wrote.Load() == 0 || t.firstByte.Load() == 0 {
+		return
+	}
+	for _, v := range []*atomic.Int64{
+		&t.getConn, &t.gotConn, &t.dialStart, &t.dialDone, &t.tlsStart, &t.tlsDone, &t.wrote, &t.firstByte, &t.firstEvent,
+	} {
+		v.Store(0)
+	}
+	t.reused.Store(false)
+	t.conns.Store(0)
+	t.idle.Store(0)
+	traces.Put(t)
+}
+
+func (t *trace) now() int64 { return max(1, int64(time.Since(t.start))) }
+
+func (t *trace) once(v *atomic.Int64) { v.CompareAndSwap(0, t.now()) }
 
 // timings is the split of an exchange that ended at end.
 func (t *trace) timings(end time.Time) Timings {
