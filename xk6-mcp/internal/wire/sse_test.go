@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -98,20 +97,4 @@ func TestEventReaderDoesNotWait(t *testing.T) {
 			require.NoError(t, w.Close())
 		})
 	}
-}
-
-func FuzzEventReader(f *testing.F) {
-	f.Add("data: a\r\n\r\n: c\rdata\n\nevent: x\ndata: \xff\n\n")
-	f.Add("\ufeffdata: a\n\n\r\r\ndata: b")
-	f.Fuzz(func(t *testing.T, stream string) {
-		const limit = 32
-		whole, err1 := readEvents(strings.NewReader(stream), limit)
-		bytewise, err2 := readEvents(iotest.OneByteReader(strings.NewReader(stream)), limit)
-		// How the bytes arrive must not matter, except that a line over the limit is cut where it is noticed.
-		assert.Equal(t, whole, bytewise)
-		assert.Equal(t, errors.Is(err1, errTooLarge), errors.Is(err2, errTooLarge))
-		for _, data := range whole {
-			assert.LessOrEqual(t, len(data), limit)
-		}
-	})
 }
