@@ -109,6 +109,7 @@ func (c *client) config(sc scene) wire.Config {
 // connect opens s, on any goroutine.
 func (s *session) connect(sc scene, cfg wire.Config, opts wire.Options) error {
 	c := s.client
+	sc.aside = true // mcp_session_connecting has its time
 	w, handshake, err := wire.Connect(sc.ctx, cfg, opts)
 	var version string
 	if err == nil {

@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 		runK6()
 		return
 	}
+	if os.Getenv(serverEnv) != "" {
+		serveHTTP()
+		return
+	}
 	var err error
 	if buildDir, err = os.MkdirTemp("", "xk6-mcp-"); err != nil {
 		panic(err)

@@ -88,8 +88,8 @@ func TestK6Options(t *testing.T) {
 	t.Parallel()
 	_, url := countingServer(t)
 	for name, test := range map[string]struct{ options, url, want string }{
-		"blockHostnames": {`{blockHostnames: ['blocked.test']}`, "http://blocked.test/mcp", "connect: "},
-		"blacklistIPs":   {`{blacklistIPs: ['127.0.0.0/8']}`, url, "connect: "},
+		"blockHostnames": {`{blockHostnames: ['blocked.test']}`, "http://blocked.test/mcp", "connect 1111: "},
+		"blacklistIPs":   {`{blacklistIPs: ['127.0.0.0/8']}`, url, "connect 1110: "},
 		"hosts":          {fmt.Sprintf(`{hosts: {'server.test': %q}}`, url[len("http://"):len(url)-len("/mcp")]), "http://server.test/mcp", "ok"},
 		"throw":          {`{throw: true}`, url, "thrown: rpc"},
 	} {
@@ -101,7 +101,7 @@ func TestK6Options(t *testing.T) {
 				const client = new Client(__ENV.MCP_URL, {headers: {Host: '127.0.0.1'}});
 				export default function () {
 					let s;
-					try { s = client.session() } catch (e) { console.log(e.kind + ': ' + e.message); return }
+					try { s = client.session() } catch (e) { console.log(e.kind + ' ' + e.k6Code + ': ' + e.message); return }
 					console.log('ok');
 					try { s.callTool('none') } catch (e) { console.log('thrown: ' + e.kind) }
 				}`)

@@ -47,7 +47,7 @@ func (m *metricSet) definitions() []definition {
 	)
 	return []definition{
 		{&m.reqs, "mcp_reqs", counter, number, "requests and notifications sent"},
-		{&m.reqDuration, "mcp_req_duration", trend, ms, "`sending + waiting + receiving`, up to the matching reply; not of handshakes and cancelled calls"},
+		{&m.reqDuration, "mcp_req_duration", trend, ms, "`sending + waiting + receiving`, up to the matching reply; not of handshakes, cancelled calls and answers to the server"},
 		{&m.reqFailed, "mcp_req_failed", rate, number, "no valid result came: connection, HTTP, protocol or JSON-RPC error"},
 		{&m.toolFailed, "mcp_tool_failed", rate, number, "of `tools/call`: as above, or `isError`"},
 		{&m.blocked, "mcp_req_blocked", trend, ms, "as `http_req_blocked`: waiting for a connection"},
@@ -105,6 +105,8 @@ type scene struct {
 	// intended is when the iteration should have begun; zero when this is not the first call in it, or
 	// when nothing was intended.
 	intended time.Time
+	// aside says that this is no call of the script: it is counted, but its time is not among the calls'.
+	aside bool
 	// lag is how much later than that the iteration's first operation began; negative when this is not it.
 	lag time.Duration
 }
@@ -181,7 +183,7 @@ func (c *client) labelsOf(sc scene, version string, a about, r *wire.Reply) labe
 	key := labelsKey{base: sc.base.Tags, scenario: sc.scenario, about: a, version: version, status: r.Status}
 	if r.Err != nil {
 		key.kind = r.Err.Kind
-		key.code = r.Err.K6Code()
+		key.code = k6Code(r.Err)
 		if r.Err.RPC != nil {
 			key.code = r.Err.RPC.Code
 		}
@@ -292,8 +294,7 @@ func (c *client) record(sc scene, version string, a about, r *wire.Reply) labels
 		b.addTime(m.scheduleLag, sc.lag)
 	}
 	switch {
-	case r.Method == "initialize", r.Method == "notifications/initialized", r.Method == "server/discover":
-		// mcp_session_connecting has their time.
+	case sc.aside:
 	case kind == wire.KindCancelled: // its time is the script's
 		b.add(m.cancels, 1)
 	default:

@@ -1,14 +1,10 @@
 package mcp
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/grafana/sobek"
-	"go.k6.io/k6/v2/js/common"
 	"go.k6.io/k6/v2/js/modules"
-
-	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
 )
 
 // operation is something that a script asks for, after its arguments have been read. work may run on any
@@ -63,24 +59,6 @@ func (mi *moduleInstance) promise(prepare prepare) func(sobek.FunctionCall) sobe
 		}()
 		return rt.ToValue(promise)
 	}
-}
-
-// throwWire throws a failure of the wire as a McpError, anything else as it is.
-func throwWire(rt *sobek.Runtime, err error) {
-	var e *wire.Error
-	if errors.As(err, &e) {
-		panic(newError(rt, e))
-	}
-	common.Throw(rt, err)
-}
-
-// errorValue is what throwWire throws, for promises.
-func errorValue(rt *sobek.Runtime, err error) *sobek.Object {
-	var e *wire.Error
-	if errors.As(err, &e) {
-		return newError(rt, e)
-	}
-	return rt.NewGoError(err)
 }
 
 // taskQueue runs functions that other goroutines add on the JavaScript thread, in order. k6's event loop, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,12 @@ import (
 
 // script is a VU whose script can check with equal(want, got) and done(), which must be called.
 func script(t *testing.T, target, options string) func(code string) []metrics.Sample {
+	t.Helper()
+	run, _ := scriptAndVU(t, target, options)
+	return run
+}
+
+func scriptAndVU(t *testing.T, target, options string) (func(code string) []metrics.Sample, *testVU) {
 	t.Helper()
 	vu := newTestVU(t)
 	_, err := vu.VU.Runtime().RunString(fmt.Sprintf("const client = new mcp.Client(%s, %s)", target, options))
@@ -27,7 +34,23 @@ func script(t *testing.T, target, options string) func(code string) []metrics.Sa
 		vu.run(t, "(async () => {"+code+"; done() })()")
 		require.True(t, done, "the script has not come to its end")
 		return vu.drain()
-	}
+	}, vu
+}
+
+// await drains samples until there are as many of a metric as wanted: some are pushed when the script has gone on.
+func await(t *testing.T, vu *testVU, samples []metrics.Sample, name string, want int) []metrics.Sample {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		samples = append(samples, vu.drain()...)
+		n := 0
+		for _, s := range samples {
+			if s.Metric.Name == name {
+				n++
+			}
+		}
+		return n == want
+	}, 5*time.Second, 5*time.Millisecond, name)
+	return samples
 }
 
 func quote(t *testing.T, v any) string {
@@ -137,10 +160,11 @@ func TestServerRequests(t *testing.T) {
 			t.Parallel()
 			options := fmt.Sprintf(`{replies: {"sampling/createMessage": {result: {role: "assistant", model: "mine",
 				content: {type: "text", text: "x"}}, delay: "30ms"}}, ...%s}`, target[1])
-			samples := script(t, target[0], options)(`
+			run, vu := scriptAndVU(t, target[0], options)
+			samples := await(t, vu, run(`
 				const r = client.session().callTool('sample');
 				equal(undefined, r.error?.message);
-				equal('mine', r.structuredContent.text)`)
+				equal('mine', r.structuredContent.text)`), "mcp_server_req_duration", 1)
 			duration := one(t, samples, "mcp_server_req_duration")
 			assert.GreaterOrEqual(t, duration.Value, 30.0)
 			method, _ := duration.Tags.Get("method")
@@ -158,7 +182,8 @@ func TestListener(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			samples := script(t, target[0], target[1])(`
+			run, vu := scriptAndVU(t, target[0], target[1])
+			samples := run(`
 				const s = client.session();
 				const l = s.listen(s.stateless ? {notifications: {resourceSubscriptions: ['test:///a']}} : {});
 				equal(true, l.open);
@@ -187,6 +212,7 @@ func TestListener(t *testing.T) {
 				let gone; try { await l.next() } catch (e) { gone = e }
 				equal('reset', gone.kind);
 			`)
+			samples = await(t, vu, samples, "mcp_stream_duration", 1)
 			found := map[string]float64{}
 			for _, s := range samples {
 				found[s.Metric.Name] = s.Value
@@ -200,7 +226,8 @@ func TestListener(t *testing.T) {
 
 func TestListenerCountsWhatItDrops(t *testing.T) {
 	t.Parallel()
-	samples := script(t, quote(t, everythingURL(t, &sdk.StreamableHTTPOptions{})), `{}`)(`
+	run, vu := scriptAndVU(t, quote(t, everythingURL(t, &sdk.StreamableHTTPOptions{})), `{}`)
+	samples := run(`
 		const s = client.session();
 		const l = s.listen({queue: 1});
 		s.subscribe('test:///a');
@@ -208,6 +235,7 @@ func TestListenerCountsWhatItDrops(t *testing.T) {
 		while (l.received < 5) s.ping();
 		equal(4, l.dropped); equal(1, l.drain().length); equal(0, l.drain().length);
 		l.close();`)
+	samples = await(t, vu, samples, "mcp_notifications_dropped", 1)
 	assert.InDelta(t, 4, one(t, samples, "mcp_notifications_dropped").Value, 0)
 }
 

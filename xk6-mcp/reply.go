@@ -230,27 +230,3 @@ func newTimings(rt *sobek.Runtime, t wire.Timings) sobek.Value {
 	}
 	return obj
 }
-
-// newError makes the McpError of index.d.ts: a JavaScript Error that says more.
-func newError(rt *sobek.Runtime, e *wire.Error) *sobek.Object {
-	obj, err := rt.New(rt.GlobalObject().Get("Error"), rt.ToValue(e.Message))
-	if err != nil {
-		panic(err)
-	}
-	set(obj, "name", "McpError")
-	set(obj, "kind", string(e.Kind))
-	set(obj, "status", e.Status)
-	if code := e.K6Code(); code != 0 {
-		set(obj, "k6Code", code)
-	}
-	if e.RPC != nil {
-		set(obj, "code", e.RPC.Code)
-		if len(e.RPC.Data) > 0 {
-			var data any
-			if json.Unmarshal(e.RPC.Data, &data) == nil {
-				set(obj, "data", data)
-			}
-		}
-	}
-	return obj
-}
