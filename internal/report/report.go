@@ -44,6 +44,13 @@ func Markdown(run *result.Run) string {
 	return out.String()
 }
 
+// Excerpt renders what a page that shows the run's figures needs: the table, how it was made, and how to check it.
+func Excerpt(run *result.Run) string {
+	return build(run, true).RenderMarkdown() + "\n\n" +
+		strings.Join(setting(run), " ") + "\n\n" +
+		fmt.Sprintf("Run [%s](results/%[1]s/%s); `go run ./cmd/parity verify results/%[1]s` checks every figure against its raw files.\n", run.ID, result.ReportFile)
+}
+
 // noFigure stands where there is none. An empty place would look like a mistake, a zero like a figure.
 const noFigure = "–"
 
@@ -90,10 +97,10 @@ func build(run *result.Run, markdown bool) table.Writer {
 	return t
 }
 
-// conditions says how the run was made, a fact on each line.
-func conditions(run *result.Run) []string {
+// setting says under which load, budget and on which machine the run was made, a sentence each.
+func setting(run *result.Run) []string {
 	e, load := run.Environment, run.Experiment.Load
-	lines := []string{
+	return []string{
 		fmt.Sprintf("Load: closed loop, %s, one session each, %s of warm-up, then %s measured; %s of each server for each workload, seed %d.",
 			english.Plural(load.Users, "user", ""), load.Warmup, load.Duration, english.Plural(run.Experiment.Launches, "fresh start", ""), run.Seed),
 		fmt.Sprintf("Budget: server on CPU %s%s, load generator and upstream on CPU %s.",
@@ -101,6 +108,11 @@ func conditions(run *result.Run) []string {
 		fmt.Sprintf("Machine: %s, %s, %s of memory, %s %s, %s backend.",
 			e.CPUModel, english.Plural(e.CPUs, "CPU", ""), humanize.IBytes(e.MemoryBytes), e.OS, e.Kernel, e.Backend),
 	}
+}
+
+// conditions says how the run was made, a fact on each line.
+func conditions(run *result.Run) []string {
+	lines := setting(run)
 	var subjects []string
 	for _, s := range run.Subjects {
 		subjects = append(subjects, fmt.Sprintf("%s = %s %s, %s %s", s.ID, s.Language.Name, runtimes(run, s), s.SDK.Name, s.SDK.Version))
@@ -115,7 +127,7 @@ func conditions(run *result.Run) []string {
 		}
 	}
 	lines = append(lines, run.Notes...)
-	return append(lines, fmt.Sprintf("Run: %s, made by `%s`%s.", run.ID, run.Command, commit(e)))
+	return append(lines, fmt.Sprintf("Run: %s, made by `%s`%s.", run.ID, run.Command, commit(run.Environment)))
 }
 
 // runtimes lists the versions of the runtime that the subject's launches had: one, unless something was changed during the run.

@@ -75,6 +75,8 @@ func golden(t *testing.T, file, got string) {
 func TestText(t *testing.T)     { golden(t, "testdata/example.txt", report.Text(example())) }
 func TestMarkdown(t *testing.T) { golden(t, "testdata/example.md", report.Markdown(example())) }
 
+func TestExcerpt(t *testing.T) { golden(t, "testdata/example.excerpt.md", report.Excerpt(example())) }
+
 func TestUpstreamThatNobodyCalled(t *testing.T) {
 	if got := report.Upstream(result.Upstream{CapacityPerSecond: 9000}); !strings.Contains(got, "no valid launch called it") {
 		t.Errorf("got %q", got)

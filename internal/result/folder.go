@@ -8,8 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,11 +67,11 @@ func (f *Folder) Commit(run *Run, report []byte) (string, error) {
 	if err := os.WriteFile(filepath.Join(f.partial, ReportFile), report, 0o644); err != nil {
 		return "", err
 	}
-	sums, err := checksums(f.partial)
+	sums, err := Checksums(f.partial)
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", SumsFile, err)
 	}
-	if err := os.WriteFile(filepath.Join(f.partial, SumsFile), sums, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(f.partial, SumsFile), formatChecksums(sums), 0o644); err != nil {
 		return "", err
 	}
 	if err := os.Rename(f.partial, f.final); err != nil {
@@ -79,11 +83,16 @@ func (f *Folder) Commit(run *Run, report []byte) (string, error) {
 // Discard removes the folder if it was not committed.
 func (f *Folder) Discard() error { return os.RemoveAll(f.partial) }
 
-// checksums returns the content of SumsFile for all files under dir.
-func checksums(dir string) ([]byte, error) {
-	var sums bytes.Buffer
+// Checksums returns the SHA-256, as hexadecimal digits, of every file under dir but SumsFile, by its name: relative to dir, with
+// slashes.
+func Checksums(dir string) (map[string]string, error) {
+	sums := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil || name == SumsFile {
 			return err
 		}
 		file, err := os.Open(path)
@@ -93,14 +102,40 @@ func checksums(dir string) ([]byte, error) {
 		defer file.Close()
 		hash := sha256.New()
 		if _, err := io.Copy(hash, file); err != nil {
-			return err
+			return fmt.Errorf("read %s: %w", path, err)
 		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&sums, "%x  %s\n", hash.Sum(nil), filepath.ToSlash(name))
+		sums[filepath.ToSlash(name)] = hex.EncodeToString(hash.Sum(nil))
 		return nil
 	})
-	return sums.Bytes(), err
+	return sums, err
+}
+
+// sumsLine is a line of SumsFile.
+var sumsLine = regexp.MustCompile(`^([0-9a-f]{64})  (.+)$`)
+
+// ParseChecksums reads what SumsFile holds. The error names the first line that is not of its form or names a file again.
+func ParseChecksums(text []byte) (map[string]string, error) {
+	sums := map[string]string{}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		match := sumsLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if match == nil {
+			return nil, fmt.Errorf("line %d is not a SHA-256, two spaces and a file's name", number)
+		}
+		if _, again := sums[match[2]]; again {
+			return nil, fmt.Errorf("line %d names %s a second time", number, match[2])
+		}
+		sums[match[2]] = match[1]
+	}
+	return sums, nil
+}
+
+// formatChecksums returns the content of SumsFile, in the order of the names.
+func formatChecksums(sums map[string]string) []byte {
+	var text bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&text, "%s  %s\n", sums[name], name)
+	}
+	return text.Bytes()
 }

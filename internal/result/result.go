@@ -4,7 +4,12 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -210,4 +215,40 @@ func (r *Run) WriteJSON(w io.Writer) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(r)
+}
+
+// ReadJSON reads what WriteJSON wrote. The error is for text that is not a run of this SchemaVersion.
+func ReadJSON(r io.Reader) (*Run, error) {
+	d := json.NewDecoder(r)
+	d.UseNumber() // arguments of workloads keep every digit
+	var run Run
+	if err := d.Decode(&run); err != nil {
+		return nil, err
+	}
+	if run.SchemaVersion != SchemaVersion {
+		return nil, fmt.Errorf("schema_version is %d, wanted %d: read it with the release of mcp-parity that made it", run.SchemaVersion, SchemaVersion)
+	}
+	return &run, nil
+}
+
+// Read reads run.json of the run in folder.
+func Read(folder string) (*Run, error) {
+	file, err := os.Open(filepath.Join(folder, RunFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, NotARun(folder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the run: %w", err)
+	}
+	defer file.Close()
+	run, err := ReadJSON(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the run: %s: %w", file.Name(), err)
+	}
+	return run, nil
+}
+
+// NotARun is the error for a folder without run.json.
+func NotARun(folder string) error {
+	return fmt.Errorf("%s is not the folder of a run, because it has no %s: name one as results/<run>", folder, RunFile)
 }

@@ -4,6 +4,7 @@ package stats
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -14,7 +15,12 @@ import (
 func ReadHistogram(path string) (*hdrhistogram.Histogram, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the histogram: %w", err)
+		// The error becomes a part of the run, which is the same wherever its folder is.
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return nil, fmt.Errorf("read the histogram %s: %w", filepath.Base(path), err)
 	}
 	defer file.Close()
 	reader := hdrhistogram.NewHistogramLogReader(file)

@@ -1,9 +1,13 @@
 package stats
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -45,4 +49,38 @@ func cpuAt(samples []Sample, at time.Time) (time.Duration, error) {
 	before, after := samples[i-1], samples[i]
 	share := float64(at.Sub(before.At)) / float64(after.At.Sub(before.At))
 	return before.CPU + time.Duration(share*float64(after.CPU-before.CPU)), nil
+}
+
+// usageHeader is the first line of a launch's usage.csv: microseconds since 1970, microseconds of CPU time, bytes.
+const usageHeader = "unix_us,cpu_us,memory_bytes"
+
+// ReadUsage reads the readings of a launch from its usage.csv, at least one.
+func ReadUsage(path string) ([]Sample, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) < 2 || strings.Join(rows[0], ",") != usageHeader {
+		return nil, fmt.Errorf("wanted the header %s and a line for each reading", usageHeader)
+	}
+	var samples []Sample
+	for i, row := range rows[1:] {
+		var numbers [3]int64
+		for column, text := range row {
+			if numbers[column], err = strconv.ParseInt(text, 10, 64); err != nil {
+				return nil, fmt.Errorf("line %d, %s: %w", i+2, rows[0][column], err)
+			}
+		}
+		s := Sample{At: time.UnixMicro(numbers[0]).UTC(), CPU: time.Duration(numbers[1]) * time.Microsecond, MemoryBytes: numbers[2]}
+		if i > 0 && !s.At.After(samples[i-1].At) {
+			return nil, fmt.Errorf("line %d is not later than the line before it", i+2)
+		}
+		samples = append(samples, s)
+	}
+	return samples, nil
 }

@@ -1,0 +1,254 @@
+// Package verify recomputes a run from its raw files and says where the run's folder tells something else.
+//
+// What can follow from something else in the folder is made again and must be the same: the list of checksums, the order of the
+// launches from the seed, what was observed in each launch from k6's summary and the readings of the server, the verdicts and the
+// figures from those and the histograms, and the report. Two observations are not in the raw files in full. The peak of memory is
+// sampled more often than readings are kept, so it must be no less than any reading; readings are kept in microseconds, and the CPU
+// time of the window must agree with them to usageResolution.
+package verify
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/mcp-parity/mcp-parity/internal/jsondiff"
+	"github.com/mcp-parity/mcp-parity/internal/report"
+	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
+	"github.com/mcp-parity/mcp-parity/results/schema"
+)
+
+// Difference is one place where a run's folder is not what it must be.
+type Difference struct {
+	// File is relative to the run's folder, with slashes.
+	File string
+	// Place is where in the file: a JSON pointer, or "line 7"; empty for the file as a whole.
+	Place string
+	// Problem says what is there and what must be.
+	Problem string
+}
+
+func (d Difference) String() string {
+	if d.Place == "" {
+		return d.File + ": " + d.Problem
+	}
+	return d.File + " " + d.Place + ": " + d.Problem
+}
+
+// Result is what was checked and what was found.
+type Result struct {
+	// Files, Launches and Cells count what was checked.
+	Files, Launches, Cells int
+	Differences            []Difference
+}
+
+func (r *Result) add(file, place, problem string, args ...any) {
+	r.Differences = append(r.Differences, Difference{file, place, fmt.Sprintf(problem, args...)})
+}
+
+// Folder checks the run in that folder. The error is for a folder that cannot be read or is not that of a run; whatever else is
+// wrong is a difference.
+func Folder(dir string) (*Result, error) {
+	dir, err := filepath.Abs(dir) // "." has no name to compare with the run's ID
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	if err := r.checksums(dir); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, result.RunFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(r.Differences) > 0:
+		return r, nil // the list of checksums has named it
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, result.NotARun(dir)
+	case err != nil:
+		return nil, fmt.Errorf("read the run: %w", err)
+	}
+	stored, err := jsondiff.Parse(text)
+	if err != nil {
+		r.add(result.RunFile, "", "not JSON: %v", err)
+		return r, nil
+	}
+	if ok, err := r.schema(stored); !ok || err != nil {
+		return r, err // what does not have the form of a run cannot be recomputed
+	}
+	run, err := result.ReadJSON(bytes.NewReader(text))
+	if err != nil {
+		r.add(result.RunFile, "", "%v", err)
+		return r, nil
+	}
+	if name := filepath.Base(dir); run.ID != name {
+		r.add(result.RunFile, "/id", "stored %s, but the folder's name is %s", run.ID, name)
+	}
+	if err := r.recompute(dir, stored, text); err != nil {
+		return nil, err
+	}
+	return r, r.report(dir, run)
+}
+
+// checksums compares the files of the folder with their list.
+func (r *Result) checksums(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, result.SumsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, result.RunFile)); err != nil {
+			return result.NotARun(dir)
+		}
+		r.add(result.SumsFile, "", "missing")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the checksums: %w", err)
+	}
+	listed, err := result.ParseChecksums(text)
+	if err != nil {
+		r.add(result.SumsFile, "", "%v", err)
+		return nil
+	}
+	actual, err := result.Checksums(dir)
+	if err != nil {
+		return fmt.Errorf("compute the checksums: %w", err)
+	}
+	r.Files = len(actual)
+	names := maps.Clone(listed)
+	maps.Copy(names, actual)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		want, isListed := listed[name]
+		got, exists := actual[name]
+		switch {
+		case !exists:
+			r.add(name, "", "missing, but %s lists it", result.SumsFile)
+		case !isListed:
+			r.add(name, "", "extra: %s does not list it", result.SumsFile)
+		case got != want:
+			r.add(name, "", "altered: its SHA-256 is %s, %s has %s", got, result.SumsFile, want)
+		}
+	}
+	return nil
+}
+
+// english prints what a schema validator has to say.
+var english = message.NewPrinter(language.English)
+
+// schema checks the form of run.json and reports whether it is right.
+func (r *Result) schema(run any) (ok bool, err error) {
+	definition, err := jsondiff.Parse(schema.Run)
+	if err != nil {
+		return false, fmt.Errorf("the schema of %s: %w", result.RunFile, err)
+	}
+	const location = "run.schema.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource(location, definition); err != nil {
+		return false, fmt.Errorf("the schema of %s: %w", result.RunFile, err)
+	}
+	compiled, err := compiler.Compile(location)
+	if err != nil {
+		return false, fmt.Errorf("the schema of %s: %w", result.RunFile, err)
+	}
+	err = compiled.Validate(run)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err == nil, err
+	}
+	var leaves func(e *jsonschema.ValidationError)
+	leaves = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			leaves(cause)
+		}
+		if len(e.Causes) == 0 {
+			var pointer strings.Builder
+			for _, token := range e.InstanceLocation {
+				pointer.WriteString("/" + jsondiff.Escape(token))
+			}
+			r.add(result.RunFile, pointer.String(), "does not satisfy results/schema/run.schema.json: %s", e.ErrorKind.LocalizedString(english))
+		}
+	}
+	leaves(invalid)
+	return false, nil
+}
+
+// recompute makes the run again from its raw files and compares it with what is stored, which is the text parsed.
+func (r *Result) recompute(dir string, stored any, text []byte) error {
+	run, err := result.ReadJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	e := run.Experiment
+	if !slices.Contains(e.Subjects, e.Reference) {
+		r.add(result.RunFile, "/experiment/reference", "stored %s, which is not one of the subjects", e.Reference)
+		return nil
+	}
+	if got, want := len(run.Launches), e.Launches*len(e.Workloads)*len(e.Subjects); got != want {
+		r.add(result.RunFile, "/launches", "stored %d launches, but the experiment has %d", got, want)
+		return nil
+	}
+	plan := e.Plan(run.Seed)
+	folders := map[string]int{}
+	for i := range run.Launches {
+		l := &run.Launches[i]
+		if other, again := folders[l.Folder]; again {
+			r.add(result.RunFile, fmt.Sprintf("/launches/%d/folder", i), "stored %s, which is the folder of launch %d too", l.Folder, other)
+		}
+		folders[l.Folder] = l.Number
+		l.Number, l.Subject, l.Workload = plan[i].Number, plan[i].Subject, plan[i].Workload
+		r.observe(dir, e.Workload(l.Workload), l)
+	}
+	if err := stats.Summarise(run, dir); err != nil {
+		return fmt.Errorf("recompute the figures: %w", err)
+	}
+	r.Launches, r.Cells = len(run.Launches), len(run.Cells)
+	var again bytes.Buffer
+	if err := run.WriteJSON(&again); err != nil {
+		return err
+	}
+	recomputed, err := jsondiff.Parse(again.Bytes())
+	if err != nil {
+		return err
+	}
+	for _, d := range jsondiff.Compare(recomputed, stored) {
+		want, got := d.Texts()
+		r.add(result.RunFile, d.Pointer, "stored %s, recomputed %s", got, want)
+	}
+	return nil
+}
+
+// report compares the report with what is made of the run.
+func (r *Result) report(dir string, run *result.Run) error {
+	text, err := os.ReadFile(filepath.Join(dir, result.ReportFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if !slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.File == result.ReportFile }) {
+			r.add(result.ReportFile, "", "missing")
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the report: %w", err)
+	}
+	stored, recomputed := strings.Split(string(text), "\n"), strings.Split(report.Markdown(run), "\n")
+	for i := range max(len(stored), len(recomputed)) {
+		if got, want := line(stored, i), line(recomputed, i); got != want {
+			r.add(result.ReportFile, fmt.Sprintf("line %d", i+1), "stored %s, recomputed %s", got, want)
+		}
+	}
+	return nil
+}
+
+func line(lines []string, i int) string {
+	if i < len(lines) {
+		return fmt.Sprintf("%q", lines[i])
+	}
+	return "no such line"
+}
