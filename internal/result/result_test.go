@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,6 +172,54 @@ func TestCommit(t *testing.T) {
 	}
 	if _, err := result.NewFolder(results, run.ID); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("got %v, wanted an error because the run exists", err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, result.RunFile)
+	good := strings.Replace(encode(t, example()), `"n": 3`, `"n": 9007199254740993`, 1) // more digits than a double has
+	for _, test := range []struct{ name, text, want string }{
+		{"good", good, ""},
+		{"another version", strings.Replace(good, `"schema_version": 1`, `"schema_version": 2`, 1), "schema_version is 2, wanted 1"},
+		{"not a run", "[]", "cannot unmarshal array"},
+		{"cut off", good[:100], "unexpected EOF"},
+	} {
+		if err := os.WriteFile(file, []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run, err := result.Read(dir)
+		switch {
+		case test.want != "":
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, wanted %q", test.name, err, test.want)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case encode(t, run) != good:
+			t.Errorf("%s: read and written again it is\n%s", test.name, encode(t, run))
+		}
+	}
+	if _, err := result.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "name one as results/<run>") {
+		t.Errorf("got %v, wanted an error that says what to name", err)
+	}
+}
+
+func TestParseChecksums(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
+	got, err := result.ParseChecksums([]byte(sum + "  a b\n" + sum + "  c/d\n"))
+	if want := map[string]string{"a b": sum, "c/d": sum}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %v, %v, wanted %v", got, err, want)
+	}
+	for text, want := range map[string]string{
+		sum + "  a\n\n":               "line 2 is not",
+		sum[1:] + "  a\n":             "line 1 is not",
+		sum + " *a\n":                 "line 1 is not",
+		sum + "  a\n" + sum + "  a\n": "line 2 names a a second time",
+	} {
+		if _, err := result.ParseChecksums([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, wanted %q", text, err, want)
+		}
 	}
 }
 

@@ -59,6 +59,37 @@ func TestCPUBetween(t *testing.T) {
 	}
 }
 
+func TestReadUsage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "usage.csv")
+	read := func(text string) ([]stats.Sample, error) {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return stats.ReadUsage(file)
+	}
+	const header = "unix_us,cpu_us,memory_bytes\n"
+	got, err := read(header + "1000000,5,7\n1250000,1000005,9\n")
+	want := []stats.Sample{
+		{At: time.Unix(1, 0).UTC(), CPU: 5 * time.Microsecond, MemoryBytes: 7},
+		{At: time.Unix(1, 250e6).UTC(), CPU: time.Second + 5*time.Microsecond, MemoryBytes: 9},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, wanted %v", got, err, want)
+	}
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", "wanted the header"},
+		{"no reading", header, "a line for each reading"},
+		{"another header", "unix_ms,cpu_us,memory_bytes\n1,2,3\n", "wanted the header"},
+		{"a column less", header + "1,2\n", "line 2: wrong number of fields"},
+		{"not a number", header + "1,2,x\n", "line 2, memory_bytes: "},
+		{"back in time", header + "2,2,3\n2,3,4\n", "line 3 is not later"},
+	} {
+		if _, err := read(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, wanted %q in it", test.name, err, test.want)
+		}
+	}
+}
+
 // writeHistogram writes values in microseconds as k6/x/mcp does.
 func writeHistogram(t *testing.T, path string, values []int64) {
 	t.Helper()
@@ -126,8 +157,8 @@ func TestMergedPercentiles(t *testing.T) {
 
 func TestReadHistogramErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := stats.ReadHistogram(filepath.Join(dir, "none.hlog")); err == nil {
-		t.Error("a missing file gave no error")
+	if _, err := stats.ReadHistogram(filepath.Join(dir, "none.hlog")); err == nil || err.Error() != "read the histogram none.hlog: no such file or directory" {
+		t.Errorf("got %v, wanted an error that does not name the folder", err)
 	}
 	empty := filepath.Join(dir, "empty.hlog")
 	if err := os.WriteFile(empty, []byte("#[Histogram log format version 1.3]\n"), 0o644); err != nil {
