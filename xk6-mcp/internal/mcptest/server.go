@@ -1,6 +1,8 @@
 // Package mcptest is an MCP server of the official Go SDK for tests.
 package mcptest
 
+//lint:file-ignore SA1019 Roots and sampling leave the protocol, and clients must be tested with them until then.
+
 import (
 	"context"
 	"errors"
@@ -48,6 +50,7 @@ type AskArgs struct {
 //   - slow: waits;
 //   - steps: sends n progress notifications;
 //   - ask: asks the client, and returns its answer;
+//   - confirm: asks for roots in the way of the revision: with a result that says so, from 2026-07-28 on;
 //   - announce: says that the list of prompts has changed, and the resource;
 //   - calculate_fibonacci: which the examples call;
 //
@@ -135,6 +138,20 @@ func addAskingTools(server *mcp.Server) {
 				answer, err = req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "May I?"})
 			}
 			return nil, map[string]any{"answer": answer}, err
+		})
+	server.AddTool(&mcp.Tool{Name: "confirm", Description: "Asks for roots.", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer, ok := req.Params.InputResponses["the roots"].(*mcp.ListRootsResult)
+			if !ok {
+				return &mcp.CallToolResult{
+					InputRequests: mcp.InputRequestMap{"the roots": &mcp.ListRootsParams{}}, RequestState: "asked",
+				}, nil
+			}
+			text := &mcp.TextContent{Text: req.Params.RequestState}
+			for _, root := range answer.Roots {
+				text.Text += " " + root.URI
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{text}}, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "announce", Description: "Says that the prompts and the resource have changed."},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {

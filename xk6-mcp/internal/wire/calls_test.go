@@ -160,7 +160,7 @@ func TestPages(t *testing.T) {
 			names[tool.Name] = true
 		}
 	}
-	assert.Len(t, names, 7)
+	assert.Len(t, names, 8)
 
 	pages = s.Pages(ctx, "tools/list", wire.PageOptions{}, wire.Options{})
 	require.Len(t, pages, 1)

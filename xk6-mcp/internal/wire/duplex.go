@@ -57,7 +57,7 @@ func (d *duplex) exchange(ctx context.Context, m *outgoing) *Reply {
 				r.Body = posted.Body
 			}
 		case a := <-arrived:
-			r.Received, r.End, r.Streamed, failure = a.size, a.at, true, a.failure
+			r.Received, r.End, r.Streamed, failure = a.size, a.at, d.cfg.Transport == SSE, a.failure
 			if failure == nil {
 				a.message.settle(r)
 				failure = r.Err

@@ -27,7 +27,9 @@ func ways(t *testing.T) map[string]wire.Config {
 	sse := serve(t, mcptest.SSEHandler())
 	sse.Transport = wire.SSE
 	stdio := child("sdk")
-	ways := map[string]wire.Config{"SSE": sse, "stdio": stdio}
+	statelessStdio := stdio
+	statelessStdio.ProtocolVersion = wire.StatelessVersion
+	ways := map[string]wire.Config{"SSE": sse, "stdio": stdio, "stdio, stateless": statelessStdio}
 	for _, version := range wire.Versions() {
 		stateless := version == wire.StatelessVersion
 		cfg := serve(t, mcptest.Handler(&sdk.StreamableHTTPOptions{Stateless: stateless}))
@@ -362,6 +364,64 @@ func TestListen(t *testing.T) {
 			require.NoError(t, s.Close(ctx, wire.Options{}))
 			<-again.Done()
 			assert.Nil(t, again.Err())
+		})
+	}
+}
+
+// A tool that wants something of the client gets it in every revision.
+func TestInputRequired(t *testing.T) {
+	t.Parallel()
+	const delay = 30 * time.Millisecond
+	for name, cfg := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg.Replies = map[string]wire.Canned{"roots/list": {Result: []byte(`{"roots":[{"uri":"file:///a"}]}`), Delay: delay}}
+			requests := make(chan wire.ServerRequest, 10)
+			cfg.Observer.ServerRequest = func(r wire.ServerRequest) { requests <- r }
+			var exchanges atomic.Int64
+			cfg.Observer.Exchange = func(*wire.Reply) { exchanges.Add(1) }
+			s := connect(t, cfg)
+			r := s.CallTool(ctx, "confirm", nil, wire.Options{})
+			require.Nil(t, r.Err)
+			assert.Contains(t, string(r.Result), "asked file:///a")
+			request := <-requests
+			assert.Equal(t, "roots/list", request.Method)
+			assert.GreaterOrEqual(t, request.Duration, delay)
+			require.Eventually(t, func() bool { return exchanges.Load() == 1 }, 5*time.Second, time.Millisecond)
+		})
+	}
+	cfg := serve(t, mcptest.Handler(&sdk.StreamableHTTPOptions{Stateless: true}))
+	cfg.ProtocolVersion = wire.StatelessVersion
+	s := connect(t, cfg)
+	r := s.CallTool(ctx, "confirm", nil, wire.Options{})
+	require.Nil(t, r.Err)
+	assert.Contains(t, string(r.Result), "input_required", "without an answer, the result is handed on")
+}
+
+func TestCancelAfter(t *testing.T) {
+	t.Parallel()
+	const patience = 50 * time.Millisecond
+	for name, cfg := range ways(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			exchanges := make(chan *wire.Reply, 10)
+			cfg.Observer.Exchange = func(r *wire.Reply) { exchanges <- r }
+			s := connect(t, cfg)
+			start := time.Now()
+			r := s.CallTool(ctx, "slow", []byte(`{"ms":1500}`), wire.Options{CancelAfter: patience})
+			require.NotNil(t, r.Err)
+			assert.Equal(t, wire.KindCancelled, r.Err.Kind)
+			assert.GreaterOrEqual(t, time.Since(start), patience)
+			assert.Less(t, time.Since(start), time.Second)
+			if s.Stateless() && s.Transport() == wire.StreamableHTTP {
+				time.Sleep(patience)
+				assert.Empty(t, exchanges, "closing the response is the cancellation")
+			} else {
+				cancelled := <-exchanges
+				assert.Equal(t, "notifications/cancelled", cancelled.Method)
+				assert.Nil(t, cancelled.Err)
+			}
+			require.Nil(t, s.CallTool(ctx, "echo", []byte(`{"text":"x"}`), wire.Options{}).Err)
 		})
 	}
 }

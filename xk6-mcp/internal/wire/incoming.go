@@ -1,11 +1,16 @@
 package wire
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"time"
 )
 
 const codeMethodNotFound = -32601
+
+// mostRounds limits how often one call is made, with more answers each time.
+const mostRounds = 10
 
 // incoming takes a message of the server that is no reply. It returns the notification that it was.
 func (s *Session) incoming(m *message, stream StreamName) (n Notification, ok bool) {
@@ -80,4 +85,60 @@ func (s *Session) answer(m *message, arrived time.Time) {
 	if observe := s.cfg.Observer.ServerRequest; observe != nil {
 		observe(ServerRequest{Method: m.Method, Duration: r.End.Sub(arrived), Err: r.Err})
 	}
+}
+
+// answerIn returns the params for the next round of a call whose reply asks for input, or nil if it asks
+// for none, or for something to which there is no answer.
+func (s *Session) answerIn(ctx context.Context, params []byte, r *Reply) []byte {
+	if r.Err != nil || !bytes.Contains(r.Result, []byte("input_required")) {
+		return nil
+	}
+	var asked struct {
+		ResultType    string `json:"resultType"`
+		InputRequests map[string]struct {
+			Method string `json:"method"`
+		} `json:"inputRequests"`
+		RequestState json.RawMessage `json:"requestState"`
+	}
+	again := map[string]json.RawMessage{}
+	if json.Unmarshal(r.Result, &asked) != nil || asked.ResultType != "input_required" || len(asked.InputRequests) == 0 ||
+		len(params) > 0 && json.Unmarshal(params, &again) != nil {
+		return nil
+	}
+	answers := map[string]json.RawMessage{}
+	var delay time.Duration // of the slowest: the answers are given at the same time
+	for key, request := range asked.InputRequests {
+		canned, ok := s.cfg.Replies[request.Method]
+		if !ok || canned.Error != nil {
+			return nil
+		}
+		if answers[key] = canned.Result; canned.Result == nil {
+			answers[key] = json.RawMessage("{}")
+		}
+		delay = max(delay, canned.Delay)
+	}
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return nil
+	case <-s.ctx.Done():
+		return nil
+	}
+	if observe := s.cfg.Observer.ServerRequest; observe != nil {
+		for _, request := range asked.InputRequests {
+			observe(ServerRequest{Method: request.Method, Duration: time.Since(r.End)})
+		}
+	}
+	if len(asked.RequestState) > 0 {
+		again["requestState"] = asked.RequestState
+	}
+	var err error
+	if again["inputResponses"], err = json.Marshal(answers); err != nil {
+		return nil
+	}
+	next, err := json.Marshal(again)
+	if err != nil {
+		return nil
+	}
+	return next
 }

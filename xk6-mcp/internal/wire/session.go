@@ -331,8 +331,26 @@ func (s *Session) Alive() bool { return !s.closed.Load() && !s.lost.Load() }
 // Closed reports whether Close or Abandon has been called.
 func (s *Session) Closed() bool { return s.closed.Load() }
 
-// Call sends a request and waits for its reply. params is a JSON value or empty.
+// Call sends a request and waits for its reply. params is a JSON value or empty. From StatelessVersion
+// on, a server that wants something of the client says so in its reply; if Config.Replies have all of
+// it, the request is made again with the answers, as the protocol has it. The reply is the last one;
+// those before it go to Observer.Exchange, and the answers to Observer.ServerRequest.
 func (s *Session) Call(ctx context.Context, method string, params []byte, opts Options) *Reply {
+	r := s.call(ctx, method, params, opts)
+	for round := 1; round < mostRounds && len(s.cfg.Replies) > 0 && s.Stateless(); round++ {
+		again := s.answerIn(ctx, params, r)
+		if again == nil {
+			break
+		}
+		if observe := s.cfg.Observer.Exchange; observe != nil {
+			observe(r)
+		}
+		r = s.call(ctx, method, again, opts)
+	}
+	return r
+}
+
+func (s *Session) call(ctx context.Context, method string, params []byte, opts Options) *Reply {
 	id := s.nextID()
 	params, failure := s.addMeta(params, id, opts)
 	if failure != nil {
@@ -407,13 +425,18 @@ func (s *Session) Raw(ctx context.Context, body []byte, opts Options) *Reply {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 	}
 	_ = json.Unmarshal(body, &m) // it need not be JSON
 	id := string(m.ID)
 	if id == "null" || m.Method == "" {
 		id = ""
 	}
-	return s.note(s.transport.exchange(ctx, &outgoing{id: id, method: m.Method, body: body, opts: opts, raw: true}))
+	out := &outgoing{id: id, method: m.Method, body: body, opts: opts, raw: true}
+	if s.Stateless() {
+		out.name = nameOf(m.Method, m.Params)
+	}
+	return s.note(s.transport.exchange(ctx, out))
 }
 
 // cancellable gives the call up after opts.CancelAfter and tells the server. It goes on waiting for
