@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -169,6 +168,3 @@ func (c *client) attach(call sobek.FunctionCall) sobek.Value {
 	s.labels = labels{tags: sc.base.Tags}
 	return s.js()
 }
-
-// detached is a context for what must go on when the iteration is over.
-func (s *session) detached() context.Context { return context.WithoutCancel(s.scene.ctx) }

@@ -64,7 +64,8 @@ func everything() *sdk.Server {
 		return nil, text{Text: "done"}, nil
 	})
 	sdk.AddTool(server, &sdk.Tool{Name: "sample"}, func(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, text, error) {
-		answer, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 1}) //nolint:staticcheck // clients may still serve it
+		//lint:ignore SA1019 servers still do it, and clients must cope
+		answer, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 1})
 		if err != nil {
 			return nil, text{}, err
 		}

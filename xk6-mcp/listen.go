@@ -42,6 +42,9 @@ func (s *session) openStream(ctx context.Context, opts wire.ListenOptions, callO
 	}
 	st.wire, st.tags = w, s.labels.tags
 	s.client.mi.run.streaming(s, +1)
+	if s.attached {
+		s.client.mi.run.abandonAtEnd(s)
+	}
 	return st, reply
 }
 

@@ -314,7 +314,7 @@ func TestRaw(t *testing.T) {
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	url := quote(t, everythingURL(t, &sdk.StreamableHTTPOptions{}))
-	run := script(t, url, `{}`)
+	run, vu := scriptAndVU(t, url, `{}`)
 	samples := run(`
 		const first = client.connect();
 		const state = JSON.parse(JSON.stringify({id: first.id, protocolVersion: first.protocolVersion}));
@@ -323,6 +323,15 @@ func TestAttach(t *testing.T) {
 		first.close();
 		equal('session_lost', second.ping().error.kind); equal(false, second.alive);`)
 	assert.InDelta(t, 1, one(t, samples, "mcp_sessions").Value, 0)
+
+	run(`
+		globalThis.mine = client.connect();
+		globalThis.stream = client.attach({id: mine.id, protocolVersion: mine.protocolVersion}).listen();
+		equal(true, stream.open)`)
+	vu.root.run.end()
+	v, err := vu.try(`stream.open`)
+	require.NoError(t, err)
+	assert.False(t, v.ToBoolean(), "the run ends the streams of sessions that are not its own")
 }
 
 func TestArgumentsOfOperations(t *testing.T) {

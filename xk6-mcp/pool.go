@@ -20,7 +20,6 @@ type pool struct {
 	client   *client
 	sessions []*session // those that could be opened
 	failed   int
-	ctx      context.Context // of the iteration in which it was made
 	params   params
 
 	streams []*stream

@@ -55,12 +55,13 @@ type run struct {
 
 	mu         sync.Mutex
 	open       map[*session]struct{}
+	attached   map[*session]struct{} // with streams; opened elsewhere, and not to be ended at the server
 	streams    int
 	transports []*http.Transport
 }
 
 func newRun() *run {
-	r := &run{open: map[*session]struct{}{}}
+	r := &run{open: map[*session]struct{}{}, attached: map[*session]struct{}{}}
 	r.tokens = wire.NewTokens(func(took time.Duration, err error) {
 		r.mu.Lock()
 		auth := r.auth
@@ -153,6 +154,12 @@ func (r *run) end() {
 		})
 	}
 	_ = group.Wait() // a session that could not be closed has been logged
+	r.mu.Lock()
+	attached := r.attached
+	r.mu.Unlock()
+	for s := range attached {
+		s.wire.Abandon()
+	}
 
 	r.pushing.Lock()
 	r.ended = true
@@ -169,6 +176,13 @@ func (r *run) end() {
 			r.logger.WithError(err).Error("the MCP histograms could not be written")
 		}
 	}
+}
+
+// abandonAtEnd makes the run end the streams of a session that is not its own.
+func (r *run) abandonAtEnd(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attached[s] = struct{}{}
 }
 
 // own makes the run close a VU's idle connections at its end.

@@ -1,6 +1,6 @@
 // Passes with no server: the module loads, and says no to what cannot work.
 import { check } from 'k6';
-import { Client, version } from 'k6/x/mcp';
+import { Client, codes, version } from 'k6/x/mcp';
 
 export const options = { thresholds: { checks: ['rate==1'] } };
 
@@ -24,6 +24,7 @@ const inInit = thrown(() => client.connect());
 export default function () {
   check(null, {
     'has a version': () => /^\d+\.\d+\.\d+$/.test(version),
+    'has the codes of errors': () => codes.invalidParams === -32602,
     'does not connect in the init context': () => /init context/.test(inInit?.message ?? ''),
     'names an unknown option': () =>
       // @ts-expect-error: this is the point
