@@ -154,6 +154,11 @@ export interface ClientOptions {
    * sizes, `"off"` nothing. Default `"phases"`. The histograms do not depend on it.
    */
   metrics?: 'off' | 'basic' | 'phases';
+  /**
+   * Folder for the histograms of all clients, written when the test ends. `K6_MCP_HISTOGRAMS` wins over it. Default: none
+   * are kept.
+   */
+  histograms?: string;
 }
 
 /**

@@ -230,9 +230,9 @@ func (c *client) newLabels(state *lib.State, key labelsKey) labels {
 		}
 	}
 	l := labels{tags: t.Tags}
-	if c.mi.run.histograms != nil {
+	if histograms := c.mi.run.histograms.Load(); histograms != nil {
 		phase, _ := key.base.Get("phase")
-		l.hist = c.mi.run.histograms.Series(histlog.Key{
+		l.hist = histograms.Series(histlog.Key{
 			Scenario: key.scenario, Method: key.about.method, Tool: tool, Phase: phase,
 		})
 	}

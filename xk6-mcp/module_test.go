@@ -443,8 +443,10 @@ func TestEndOfRun(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	vu := newTestVU(t)
-	vu.root.run.histograms, vu.root.run.dir = histlog.NewRecorder(), t.TempDir()
-	vu.client(t, server.URL, `{}`)
+	dir := t.TempDir()
+	vu.client(t, server.URL, fmt.Sprintf(`{histograms: %q}`, dir))
+	_, err := vu.VU.Runtime().RunString(fmt.Sprintf(`new mcp.Client("http://h/", {histograms: %q})`, t.TempDir()))
+	require.ErrorContains(t, err, `option "histograms": the histograms go to`)
 	vu.run(t, `client.connect(); client.connect(); client.connect().close(); client.session().callTool("echo", {text: "x"}).reject("why")`)
 	assert.EqualValues(t, 1, deleted.Load())
 	assert.InDelta(t, 1, one(t, vu.drain(), "mcp_wrong_answers").Value, 0)
@@ -456,7 +458,7 @@ func TestEndOfRun(t *testing.T) {
 		"mcp_session_duration", "mcp_session_duration", "mcp_session_duration",
 		"mcp_sessions_open", "mcp_sessions_open", "mcp_sessions_open",
 	}, names(ended))
-	assert.FileExists(t, vu.root.run.dir+"/"+histlog.SummaryFile)
+	assert.FileExists(t, dir+"/"+histlog.SummaryFile)
 
 	vu.run(t, `client.session()`)
 	assert.Empty(t, vu.drain(), "k6 has closed the channel by now: a sample would panic")

@@ -66,6 +66,11 @@ func parseClient(mi *moduleInstance, target, options sobek.Value) (clientOptions
 			o.wire.Replies, err = parseReplies(rt, v)
 		case "throw":
 			o.throw, err = parseBool(v)
+		case "histograms":
+			var dir string
+			if dir, err = parseString(v); err == nil {
+				err = mi.run.keepHistograms(dir)
+			}
 		case "metrics":
 			o.metrics, err = parseOneOf(v, metricsOff, metricsBasic, metricsPhases)
 		default:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -40,8 +41,9 @@ type run struct {
 	logger logrus.FieldLogger
 	tags   *metrics.TagSet // of the whole run
 
-	histograms *histlog.Recorder // nil when none are wanted
-	dir        string
+	histograms atomic.Pointer[histlog.Recorder] // nil when none are wanted
+	dir        string                           // of the histograms
+	dirFixed   bool                             // the environment has said so, and a script cannot say otherwise
 
 	// pushing is held for reading while samples are sent, and for writing to set ended: k6 closes the
 	// channel soon after.
@@ -109,13 +111,12 @@ func (r *run) prepare(vu modules.VU) error {
 	r.logger = env.Logger
 	r.tags = env.Registry.RootTagSet()
 	if env.LookupEnv != nil {
-		r.dir, _ = env.LookupEnv(histogramsEnv)
-	}
-	if r.dir != "" {
-		if err := histlog.Prepare(r.dir); err != nil {
-			return fmt.Errorf("%s: %w", histogramsEnv, err)
+		if dir, _ := env.LookupEnv(histogramsEnv); dir != "" {
+			if err := r.keepHistograms(dir); err != nil {
+				return fmt.Errorf("%s: %w", histogramsEnv, err)
+			}
+			r.dirFixed = true
 		}
-		r.histograms = histlog.NewRecorder()
 	}
 	if global := vu.Events().Global; global != nil { // there is none in tests of modules
 		_, events := global.Subscribe(eventTestEnd, eventExit)
@@ -131,6 +132,25 @@ func (r *run) prepare(vu modules.VU) error {
 			}
 		}()
 	}
+	return nil
+}
+
+// keepHistograms makes the run keep histograms and write them to a directory. The environment wins over a script, as
+// everywhere in k6, so that processes that run the same script can have a directory each.
+func (r *run) keepHistograms(dir string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.dirFixed, dir == r.dir:
+		return nil
+	case r.dir != "":
+		return fmt.Errorf("the histograms go to %q already: all clients of a script share one directory", r.dir)
+	}
+	if err := histlog.Prepare(dir); err != nil {
+		return err
+	}
+	r.dir = dir
+	r.histograms.Store(histlog.NewRecorder())
 	return nil
 }
 
@@ -171,8 +191,8 @@ func (r *run) end() {
 	}
 	r.mu.Unlock()
 
-	if r.histograms != nil {
-		if err := r.histograms.Write(r.dir); err != nil {
+	if histograms := r.histograms.Load(); histograms != nil {
+		if err := histograms.Write(r.dir); err != nil {
 			r.logger.WithError(err).Error("the MCP histograms could not be written")
 		}
 	}
