@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -134,8 +136,9 @@ func (d *duplex) receive(data []byte) {
 	case m.Method != "":
 		if n, ok := d.incoming(&m, ListenStream); ok {
 			d.mu.Lock()
-			defer d.mu.Unlock()
-			for l := range d.streams {
+			streams := slices.Collect(maps.Keys(d.streams))
+			d.mu.Unlock()
+			for _, l := range streams {
 				l.push(n)
 			}
 		}

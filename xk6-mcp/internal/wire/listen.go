@@ -24,7 +24,8 @@ type ListenOptions struct {
 	// Subscribe is the JSON object that says what is wanted, from StatelessVersion on; if empty,
 	// changes of the three lists.
 	Subscribe json.RawMessage
-	// Arrived is called after each notification that was queued, and at the end. It must not block.
+	// Arrived is called after each notification that was queued, and at the end. It
+	// must neither block nor use the session.
 	Arrived func()
 }
 

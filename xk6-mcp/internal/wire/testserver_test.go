@@ -1,15 +1,10 @@
 package wire_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -219,30 +214,6 @@ func TestProcess(t *testing.T) {
 		require.NotNil(t, r.Err)
 		assert.Equal(t, wire.KindExit, r.Err.Kind)
 	})
-	for name, end := range map[string]func(*wire.Session){
-		"abandoned": (*wire.Session).Abandon,
-		"closed": func(s *wire.Session) {
-			closeCtx, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // less than the process would get
-			defer cancel()
-			assert.NoError(t, s.Close(closeCtx, wire.Options{}))
-		},
-	} {
-		t.Run("does not want to end, "+name, func(t *testing.T) {
-			t.Parallel()
-			s := connect(t, child("faulty"))
-			r := s.CallTool(ctx, "stubborn", nil, wire.Options{})
-			require.Nil(t, r.Err)
-			var result struct{ Content []struct{ Text string } }
-			require.NoError(t, json.Unmarshal(r.Result, &result))
-			pid, err := strconv.Atoi(result.Content[0].Text)
-			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(pid, 0), "the grandchild runs")
-			start := time.Now()
-			end(s)
-			assert.Less(t, time.Since(start), 2*time.Second)
-			require.Eventually(t, func() bool { return !running(pid) }, 5*time.Second, 10*time.Millisecond, "the grandchild must end too")
-		})
-	}
 	t.Run("does not start", func(t *testing.T) {
 		t.Parallel()
 		spawned := make(chan error, 1)
@@ -260,10 +231,4 @@ func TestProcess(t *testing.T) {
 		_, _, err = wire.Connect(ctx, wire.Config{Command: []string{"sleep", "600"}}, wire.Options{Timeout: hangTimeout})
 		assert.Equal(t, wire.KindTimeout, kindOf(t, err))
 	})
-}
-
-// running reports whether a process is there and is no zombie.
-func running(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
