@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
 // k6Grace is how much longer than the load k6 may take: it has to start, to make sessions, to wait for the last answers and to
@@ -37,7 +38,7 @@ type request struct {
 
 // outcome is what k6 did.
 type outcome struct {
-	Summary   summary
+	Summary   stats.Summary
 	Generator result.Generator
 }
 
@@ -105,7 +106,7 @@ func (c Config) k6(ctx context.Context, r request) (outcome, error) {
 	case err != nil && !errors.As(err, &exit):
 		return out, fmt.Errorf("run k6: %w", err)
 	}
-	out.Summary, err = readSummary(r.Folder)
+	out.Summary, err = stats.ReadSummary(r.Folder)
 	if err != nil && out.Generator.ExitCode != 0 {
 		return out, fmt.Errorf("k6 ended with exit code %d and left no summary; see its k6.log", out.Generator.ExitCode)
 	}

@@ -72,19 +72,18 @@ func (c Config) measure(ctx context.Context, server backend.Instance, r request,
 		return fmt.Errorf("read the server's use of CPU and memory: %w", err)
 	}
 	out, k6Err := c.k6(ctx, r)
-	samples, peak, err := readings.stop(ctx)
+	samples, err := readings.stop(ctx)
 	l.Generator = out.Generator
-	out.Summary.record(r.Workload, l)
-	l.Server.MemoryIdleBytes = samples[0].MemoryBytes
-	l.Server.MemoryPeakBytes = peak
-	l.Server.MemoryEndBytes = samples[len(samples)-1].MemoryBytes
+	out.Summary.Record(r.Workload, l)
+	first, last := samples[0], samples[len(samples)-1]
+	l.Server.MemoryIdleBytes, l.Server.MemoryPeakBytes, l.Server.MemoryEndBytes = first.MemoryBytes, last.PeakBytes, last.MemoryBytes
 	if k6Err != nil {
 		return k6Err
 	}
 	if err != nil {
 		return fmt.Errorf("read the server's use of CPU and memory: %w", err)
 	}
-	if err := writeUsage(filepath.Join(r.Folder, "usage.csv"), samples); err != nil {
+	if err := stats.WriteUsage(r.Folder, samples); err != nil {
 		return err
 	}
 	if l.Window != nil {

@@ -1,10 +1,7 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/mcp-parity/mcp-parity/internal/backend"
@@ -26,7 +23,6 @@ type watcher struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	samples []stats.Sample
-	peak    int64
 	err     error
 }
 
@@ -57,15 +53,14 @@ func watch(ctx context.Context, server backend.Instance) (*watcher, error) {
 	return w, nil
 }
 
-// stop takes a last reading and returns all, at least one, and the peak of memory in bytes. The error is that of the first
-// reading that failed.
-func (w *watcher) stop(ctx context.Context) (samples []stats.Sample, peak int64, err error) {
+// stop takes a last reading and returns all, at least one. The error is that of the first reading that failed.
+func (w *watcher) stop(ctx context.Context) ([]stats.Sample, error) {
 	w.cancel()
 	<-w.done
 	for now := time.Now(); w.err == nil && w.samples[len(w.samples)-1].At.Before(now) && time.Since(now) < lastReading; {
 		w.err = w.read(ctx)
 	}
-	return w.samples, w.peak, w.err
+	return w.samples, w.err
 }
 
 func (w *watcher) read(ctx context.Context) error {
@@ -73,19 +68,17 @@ func (w *watcher) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := len(w.samples); n == 0 || u.At.After(w.samples[n-1].At) {
-		w.samples = append(w.samples, stats.Sample{At: u.At, CPU: u.CPU, MemoryBytes: u.Memory})
+	one := stats.Sample{At: u.At.Truncate(time.Microsecond), CPU: u.CPU.Truncate(time.Microsecond), MemoryBytes: u.Memory, PeakBytes: max(u.Memory, u.PeakMemory)}
+	if len(w.samples) == 0 {
+		w.samples = []stats.Sample{one}
+		return nil
 	}
-	w.peak = max(w.peak, u.Memory, u.PeakMemory)
+	last := &w.samples[len(w.samples)-1]
+	one.PeakBytes = max(one.PeakBytes, last.PeakBytes)
+	if one.At.After(last.At) {
+		w.samples = append(w.samples, one)
+	} else { // an engine's reading that is known already, but the peak may be newer
+		last.PeakBytes = one.PeakBytes
+	}
 	return nil
-}
-
-// writeUsage writes the readings as CSV.
-func writeUsage(path string, samples []stats.Sample) error {
-	var text bytes.Buffer
-	text.WriteString("unix_us,cpu_us,memory_bytes\n")
-	for _, s := range samples {
-		fmt.Fprintf(&text, "%d,%d,%d\n", s.At.UnixMicro(), s.CPU.Microseconds(), s.MemoryBytes)
-	}
-	return os.WriteFile(path, text.Bytes(), 0o644)
 }

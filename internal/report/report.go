@@ -48,7 +48,7 @@ func Markdown(run *result.Run) string {
 func Excerpt(run *result.Run) string {
 	return build(run, true).RenderMarkdown() + "\n\n" +
 		strings.Join(setting(run), " ") + "\n\n" +
-		fmt.Sprintf("Run [%s](results/%[1]s/%s); `go run ./cmd/parity verify results/%[1]s` checks every figure against its raw files.\n", run.ID, result.ReportFile)
+		fmt.Sprintf("Run [%s](results/%[1]s/%s); `go run ./cmd/parity verify results/%[1]s` recomputes every figure from its raw files.\n", run.ID, result.ReportFile)
 }
 
 // noFigure stands where there is none. An empty place would look like a mistake, a zero like a figure.

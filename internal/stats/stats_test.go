@@ -59,32 +59,31 @@ func TestCPUBetween(t *testing.T) {
 	}
 }
 
-func TestReadUsage(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "usage.csv")
-	read := func(text string) ([]stats.Sample, error) {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return stats.ReadUsage(file)
-	}
-	const header = "unix_us,cpu_us,memory_bytes\n"
-	got, err := read(header + "1000000,5,7\n1250000,1000005,9\n")
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
 	want := []stats.Sample{
-		{At: time.Unix(1, 0).UTC(), CPU: 5 * time.Microsecond, MemoryBytes: 7},
-		{At: time.Unix(1, 250e6).UTC(), CPU: time.Second + 5*time.Microsecond, MemoryBytes: 9},
+		{At: time.Unix(1, 0).UTC(), CPU: 5 * time.Microsecond, MemoryBytes: 7, PeakBytes: 8},
+		{At: time.Unix(1, 250_001_000).UTC(), CPU: time.Second + 5*time.Microsecond, MemoryBytes: 6, PeakBytes: 9},
 	}
-	if err != nil || !slices.Equal(got, want) {
+	if err := stats.WriteUsage(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := stats.ReadUsage(dir); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, wanted %v", got, err, want)
 	}
+	const header = "unix_us,cpu_us,memory_bytes,memory_peak_bytes\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "wanted the header"},
 		{"no reading", header, "a line for each reading"},
-		{"another header", "unix_ms,cpu_us,memory_bytes\n1,2,3\n", "wanted the header"},
-		{"a column less", header + "1,2\n", "line 2: wrong number of fields"},
-		{"not a number", header + "1,2,x\n", "line 2, memory_bytes: "},
-		{"back in time", header + "2,2,3\n2,3,4\n", "line 3 is not later"},
+		{"another header", "unix_ms,cpu_us,memory_bytes,memory_peak_bytes\n1,2,3,4\n", "wanted the header"},
+		{"a column less", header + "1,2,3\n", "line 2: wrong number of fields"},
+		{"not a number", header + "1,2,x,4\n", "line 2, memory_bytes: "},
+		{"back in time", header + "2,2,3,4\n2,3,4,5\n", "line 3 is not later"},
 	} {
-		if _, err := read(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := os.WriteFile(filepath.Join(dir, stats.UsageFile), []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stats.ReadUsage(dir); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, wanted %q in it", test.name, err, test.want)
 		}
 	}

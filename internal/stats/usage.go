@@ -1,23 +1,25 @@
 package stats
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Sample is one reading of a server's counters.
+// Sample is one reading of a server's counters. Times are whole microseconds, so that WriteUsage keeps all of it.
 type Sample struct {
 	At time.Time
 	// CPU is the CPU time used since the server's start.
 	CPU time.Duration
-	// MemoryBytes is the memory in use.
-	MemoryBytes int64
+	// MemoryBytes is the memory in use, PeakBytes the most that was seen up to this reading, between readings too.
+	MemoryBytes, PeakBytes int64
 }
 
 // CPUBetween returns the CPU time used from start to end. Samples are in the order of time; between two of them the use is
@@ -51,12 +53,25 @@ func cpuAt(samples []Sample, at time.Time) (time.Duration, error) {
 	return before.CPU + time.Duration(share*float64(after.CPU-before.CPU)), nil
 }
 
-// usageHeader is the first line of a launch's usage.csv: microseconds since 1970, microseconds of CPU time, bytes.
-const usageHeader = "unix_us,cpu_us,memory_bytes"
+// UsageFile has the readings of a launch, in its folder.
+const UsageFile = "usage.csv"
 
-// ReadUsage reads the readings of a launch from its usage.csv, at least one.
-func ReadUsage(path string) ([]Sample, error) {
-	file, err := os.Open(path)
+// usageHeader is the first line of UsageFile: microseconds since 1970, microseconds of CPU time, bytes.
+const usageHeader = "unix_us,cpu_us,memory_bytes,memory_peak_bytes"
+
+// WriteUsage writes the readings of a launch to UsageFile in its folder.
+func WriteUsage(folder string, samples []Sample) error {
+	var text bytes.Buffer
+	text.WriteString(usageHeader + "\n")
+	for _, s := range samples {
+		fmt.Fprintf(&text, "%d,%d,%d,%d\n", s.At.UnixMicro(), s.CPU.Microseconds(), s.MemoryBytes, s.PeakBytes)
+	}
+	return os.WriteFile(filepath.Join(folder, UsageFile), text.Bytes(), 0o644)
+}
+
+// ReadUsage reads the readings of a launch, at least one, from UsageFile in its folder.
+func ReadUsage(folder string) ([]Sample, error) {
+	file, err := os.Open(filepath.Join(folder, UsageFile))
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +85,13 @@ func ReadUsage(path string) ([]Sample, error) {
 	}
 	var samples []Sample
 	for i, row := range rows[1:] {
-		var numbers [3]int64
+		var numbers [4]int64
 		for column, text := range row {
 			if numbers[column], err = strconv.ParseInt(text, 10, 64); err != nil {
 				return nil, fmt.Errorf("line %d, %s: %w", i+2, rows[0][column], err)
 			}
 		}
-		s := Sample{At: time.UnixMicro(numbers[0]).UTC(), CPU: time.Duration(numbers[1]) * time.Microsecond, MemoryBytes: numbers[2]}
+		s := Sample{At: time.UnixMicro(numbers[0]).UTC(), CPU: time.Duration(numbers[1]) * time.Microsecond, MemoryBytes: numbers[2], PeakBytes: numbers[3]}
 		if i > 0 && !s.At.After(samples[i-1].At) {
 			return nil, fmt.Errorf("line %d is not later than the line before it", i+2)
 		}

@@ -2,9 +2,7 @@
 //
 // What can follow from something else in the folder is made again and must be the same: the list of checksums, the order of the
 // launches from the seed, what was observed in each launch from k6's summary and the readings of the server, the verdicts and the
-// figures from those and the histograms, and the report. Two observations are not in the raw files in full. The peak of memory is
-// sampled more often than readings are kept, so it must be no less than any reading; readings are kept in microseconds, and the CPU
-// time of the window must agree with them to usageResolution.
+// figures from those and the histograms, and the report.
 package verify
 
 import (

@@ -116,7 +116,7 @@ func TestAltered(t *testing.T) {
 				edit(t, filepath.Join(dir, "run.json"), `"memory_idle_bytes": 1048576`, `"memory_idle_bytes": 48576`)
 			},
 			[]string{"run.json /launches/0/server/memory_idle_bytes: stored 48576, recomputed 1048576"}, nil},
-		{"a peak below a reading",
+		{"peak memory",
 			func(t *testing.T, dir string) {
 				edit(t, filepath.Join(dir, "run.json"), `"memory_peak_bytes": 5`, `"memory_peak_bytes": `)
 			},

@@ -114,24 +114,24 @@ func load(t testing.TB, dir string, w experiment.Workload, l *result.Launch) {
 	write(t, filepath.Join(dir, stats.SummaryFile), summary)
 
 	var samples []stats.Sample
-	var usage bytes.Buffer
-	usage.WriteString("unix_us,cpu_us,memory_bytes\n")
 	for i := range 48 {
 		s := stats.Sample{
 			At: l.StartedAt.Add(time.Duration(i) * 250 * time.Millisecond), CPU: time.Duration(i) * 125_700 * time.Microsecond,
 			MemoryBytes: int64(l.Number<<20 + i<<16),
 		}
+		s.PeakBytes = s.MemoryBytes + 1<<20
 		samples = append(samples, s)
-		fmt.Fprintf(&usage, "%d,%d,%d\n", s.At.UnixMicro(), s.CPU.Microseconds(), s.MemoryBytes)
 	}
-	write(t, filepath.Join(dir, "usage.csv"), usage.Bytes())
+	if err := stats.WriteUsage(dir, samples); err != nil {
+		t.Fatal(err)
+	}
 	cpu, err := stats.CPUBetween(samples, begin, end)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seconds := cpu.Seconds()
-	last := samples[len(samples)-1].MemoryBytes
-	l.Server = result.Server{CPUSeconds: &seconds, MemoryIdleBytes: samples[0].MemoryBytes, MemoryPeakBytes: last + 1<<20, MemoryEndBytes: last}
+	first, last := samples[0], samples[len(samples)-1]
+	l.Server = result.Server{CPUSeconds: &seconds, MemoryIdleBytes: first.MemoryBytes, MemoryPeakBytes: last.PeakBytes, MemoryEndBytes: last.MemoryBytes}
 	l.Generator = result.Generator{CPUSeconds: 1, WallSeconds: 11}
 }
 
