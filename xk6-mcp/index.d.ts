@@ -105,7 +105,8 @@ export type Auth =
 
 /**
  * The answer to a request of the server, sent without the script: `result` or `error`, or a built-in `result` for
- * `sampling/createMessage`, `elicitation/create` and `roots/list`.
+ * `sampling/createMessage`, `elicitation/create` and `roots/list`. From revision 2026-07-28 on a server asks in its reply, and
+ * the call is made again with the answers, as the protocol has it; the reply that the script gets is the last one.
  *
  * @example
  * new Client(url, {
