@@ -313,7 +313,8 @@ func (x *exchange) receiveJSON(resp *http.Response) *Error {
 
 func (x *exchange) receiveStream() *Error {
 	x.reply.Streamed = true
-	events := newEventReader(&x.body, x.s.cfg.MaxMessageSize)
+	events := borrowEventReader(&x.body, x.s.cfg.MaxMessageSize)
+	defer events.giveBack()
 	for {
 		data, err := events.next()
 		x.reply.End = time.Now()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 var errTooLarge = errors.New("larger than the limit")
@@ -32,6 +33,30 @@ func newEventReader(r io.Reader, limit int) *eventReader {
 
 func newEventReaderSize(r io.Reader, limit, buffer int) *eventReader {
 	return &eventReader{r: bufio.NewReaderSize(r, buffer), limit: limit}
+}
+
+// eventReaders are used again, for their buffers: most responses of most servers are short streams.
+var eventReaders = sync.Pool{New: func() any { return newEventReader(nil, 0) }}
+
+func borrowEventReader(r io.Reader, limit int) *eventReader {
+	e, ok := eventReaders.Get().(*eventReader)
+	if !ok {
+		panic("eventReaders has only event readers")
+	}
+	buffer, line, data := e.r, e.line[:0], e.data[:0]
+	buffer.Reset(r)
+	*e = eventReader{r: buffer, limit: limit, line: line, data: data}
+	return e
+}
+
+// giveBack ends the use of a reader, and of what it returned.
+func (e *eventReader) giveBack() {
+	const most = 64 << 10 // one large event must not be kept for ever
+	if cap(e.line) > most || cap(e.data) > most {
+		return
+	}
+	e.r.Reset(nil)
+	eventReaders.Put(e)
 }
 
 // next returns the data of the next event of type message, as nextAny does.
