@@ -373,7 +373,7 @@ func TestWorkloadWithoutAnAnswer(t *testing.T) {
 func TestUpstreamCapacityErrors(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if _, err := upstreamCapacity(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "404 Not Found") {
+	if _, err := UpstreamCapacity(t.Context(), server.URL); err == nil || !strings.Contains(err.Error(), "404 Not Found") {
 		t.Errorf("got %v, wanted an error with the status", err)
 	}
 }

@@ -84,7 +84,7 @@ func Run(ctx context.Context, c Config, e experiment.Experiment) (run *result.Ru
 	defer files.Discard() // does nothing after Commit
 
 	if slices.ContainsFunc(e.Workloads, func(w experiment.Workload) bool { return w.Tool == stats.ToolCallingUpstream }) {
-		capacity, err := upstreamCapacity(ctx, c.UpstreamURL)
+		capacity, err := UpstreamCapacity(ctx, c.UpstreamURL)
 		if err != nil {
 			return nil, "", err
 		}

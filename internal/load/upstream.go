@@ -19,10 +19,10 @@ const (
 	upstreamWindow  = 2 * time.Second
 )
 
-// upstreamCapacity measures how many requests per second the upstream service, which stays on its own CPUs, answers while nothing
+// UpstreamCapacity measures how many requests per second the upstream service, which stays on its own CPUs, answers while nothing
 // else is loaded. The clients run in this process, on any CPU that is free: they cost more than the service itself, and
 // what is asked is what the service can do, not what is left beside them.
-func upstreamCapacity(ctx context.Context, url string) (float64, error) {
+func UpstreamCapacity(ctx context.Context, url string) (float64, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: upstreamClients}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
