@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/histlog"
 	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/mcptest"
@@ -56,6 +58,13 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	// The SDK's servers keep a reader for each session, and go on with calls whose callers have gone.
+	const connection = "github.com/modelcontextprotocol/go-sdk/internal/jsonrpc2.(*Connection)."
+	left := goleak.Find(goleak.IgnoreAnyFunction(connection+"readIncoming"), goleak.IgnoreAnyFunction(connection+"handleAsync.func2"))
+	if left != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines are left:", left)
+		code = 1
+	}
 	if err := os.RemoveAll(buildDir); err != nil {
 		panic(err)
 	}

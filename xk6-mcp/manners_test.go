@@ -130,6 +130,30 @@ func TestAsyncAtTheEnd(t *testing.T) {
 	assert.NotContains(t, output, "level=error")
 }
 
+// What setup() returns is JSON: an id goes through, a session does not.
+func TestSetupHandsOverASession(t *testing.T) {
+	t.Parallel()
+	server, url := countingServer(t)
+	output, err := runScript(t, map[string]string{"MCP_URL": url}, `
+		import { check } from 'k6';
+		import { Client } from 'k6/x/mcp';
+		export const options = {vus: 3, iterations: 9, thresholds: {checks: ['rate==1'], mcp_sessions: ['count==1']}};
+		const client = new Client(__ENV.MCP_URL);
+		export function setup() {
+			const {id, protocolVersion} = client.session();
+			return {id, protocolVersion};
+		}
+		export default function (data) {
+			check(client.attach(data).callTool('echo', {text: 'x'}), {ok: (r) => r.ok});
+		}
+		export function teardown(data) {
+			check(client.attach(data).ping(), {'still there': (r) => r.ok});
+		}`)
+	require.NoError(t, err, output)
+	assert.EqualValues(t, 1, server.initialized.Load())
+	assert.EqualValues(t, 1, server.deleted.Load())
+}
+
 func TestAuth(t *testing.T) {
 	t.Parallel()
 	var fetched atomic.Int64
