@@ -20,7 +20,10 @@ import org.apache.hc.core5.http.io.entity.EntityUtils;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+// In a thread of its own: one that waits for the network cannot be interrupted.
+@Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ExchangeLimitsTest {
 
     private static final Duration TIMEOUT = Duration.ofMillis(500);
