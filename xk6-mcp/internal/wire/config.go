@@ -261,7 +261,8 @@ type Options struct {
 	// Header goes on this request, over the headers of Config and of the protocol. A header with an
 	// empty list of values is left out.
 	Header http.Header
-	// Timeout replaces that of Config when it is not 0.
+	// Timeout replaces that of Config when it is not 0. A call that it ends is not cancelled at the
+	// server: that is what CancelAfter is for.
 	Timeout time.Duration
 	// Meta is a JSON object whose members are set in params._meta.
 	Meta json.RawMessage

@@ -86,7 +86,7 @@ func (t *stdio) start() (err error) {
 	if err != nil {
 		return err
 	}
-	t.cmd = exec.Command(t.cfg.Command[0], t.cfg.Command[1:]...) //nolint:gosec // the command is what the user asks for
+	t.cmd = exec.Command(t.cfg.Command[0], t.cfg.Command[1:]...) // #nosec G204 -- the command is what the user asks for
 	t.cmd.Env = append(os.Environ(), t.cfg.Env...)
 	t.cmd.Dir = t.cfg.Dir
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = childIn, childOut, childErr
