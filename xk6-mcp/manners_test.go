@@ -52,7 +52,7 @@ func TestOpenLoopShowsAStall(t *testing.T) {
 	output, err := runScript(t, map[string]string{"MCP_URL": server.URL, histogramsEnv: dir}, `
 		import { Client } from 'k6/x/mcp';
 		export const options = {
-			scenarios: { open: { executor: 'constant-arrival-rate', rate: 50, duration: '3s', preAllocatedVUs: 4, maxVUs: 4 } },
+			scenarios: { open: { executor: 'constant-arrival-rate', rate: 50, duration: '3s', preAllocatedVUs: 80 } },
 			thresholds: { mcp_schedule_lag: ['max>=0'], mcp_response_time: ['p(99)>500'] },
 		};
 		const client = new Client(__ENV.MCP_URL);
@@ -205,7 +205,7 @@ func TestExecutionSegments(t *testing.T) {
 		segment := []string{"0:1/2", "1/2:1"}[i]
 		output, err := runScript(t, map[string]string{"MCP_URL": url, histogramsEnv: dir}, `
 			import { Client } from 'k6/x/mcp';
-			export const options = {scenarios: {open: {executor: 'constant-arrival-rate', rate: 40, duration: '1s', preAllocatedVUs: 10}}};
+			export const options = {scenarios: {open: {executor: 'constant-arrival-rate', rate: 40, duration: '1s', preAllocatedVUs: 40}}};
 			const client = new Client(__ENV.MCP_URL);
 			export default function () { client.session().callTool('echo', {text: 'x'}) }`,
 			"--execution-segment", segment, "--execution-segment-sequence", "0,1/2,1")

@@ -174,6 +174,26 @@ func TestServerRequests(t *testing.T) {
 	}
 }
 
+// From 2026-07-28 on a server asks in its reply, and the call is made again with the answers.
+func TestServerRequestsInReplies(t *testing.T) {
+	t.Parallel()
+	url := fixture(t, &sdk.StreamableHTTPOptions{Stateless: true})
+	run, vu := scriptAndVU(t, quote(t, url),
+		`{protocolVersion: "2026-07-28", metrics: "basic", replies: {"roots/list": {result: {roots: [{uri: "file:///mine"}]}}}}`)
+	run(`client.session()`)
+	samples := await(t, vu, run(`
+		const r = client.session().callTool('confirm');
+		equal(true, r.ok); equal('asked file:///mine', r.text())`), "mcp_server_reqs", 1)
+	var reqs float64
+	for _, s := range samples {
+		if s.Metric.Name == "mcp_reqs" {
+			reqs += s.Value
+		}
+	}
+	assert.InDelta(t, 2, reqs, 0, "both requests are counted")
+	assert.Positive(t, one(t, samples, "mcp_req_duration").Value, "the time is that of the last one")
+}
+
 func TestListener(t *testing.T) {
 	t.Parallel()
 	for name, target := range targets(t) {
