@@ -1,4 +1,5 @@
-// Package report renders a run for people. It computes nothing: all figures are those of run.json.
+// Package report renders a run for people. It computes no figure: all are those of run.json. The plots of the HTML page draw the raw
+// files behind them.
 package report
 
 import (
@@ -58,14 +59,16 @@ const noFigure = "–"
 // than one launch can show.
 func build(run *result.Run, markdown bool) table.Writer {
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{
-		"workload", "server", "calls/s", "× " + run.Experiment.Reference, "p50 ms", "p95 ms", "p99 ms", "CPU s / 1,000 calls", "idle MiB", "peak MiB", "errors",
-	})
-	var columns []table.ColumnConfig
-	for number := 3; number <= 10; number++ {
-		columns = append(columns, table.ColumnConfig{Number: number, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	header := table.Row{"workload", "server"}
+	for _, column := range columns(run) {
+		header = append(header, column)
 	}
-	t.SetColumnConfigs(columns)
+	t.AppendHeader(header)
+	var configs []table.ColumnConfig
+	for number := 3; number <= 10; number++ {
+		configs = append(configs, table.ColumnConfig{Number: number, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(configs)
 	workload := ""
 	for _, c := range run.Cells {
 		name := ""
@@ -79,22 +82,35 @@ func build(run *result.Run, markdown bool) table.Writer {
 			}
 		}
 		row := table.Row{name, c.Subject}
-		if f := c.Figures; f != nil {
-			ratio := noFigure
-			if f.Ratio != nil {
-				ratio = significant(*f.Ratio)
-			}
-			row = append(row, significant(f.CallsPerSecond), ratio, significant(f.P50MS), significant(f.P95MS), significant(f.P99MS),
-				significant(f.CPUSecondsPer1000), significant(mebibytes(f.MemoryIdleBytes)), significant(mebibytes(f.MemoryPeakBytes)), "0")
-		} else {
-			for range 8 {
-				row = append(row, noFigure)
-			}
-			row = append(row, "invalid: "+strings.Join(c.Invalid, "; "))
+		for _, value := range values(c) {
+			row = append(row, value)
 		}
 		t.AppendRow(row)
 	}
 	return t
+}
+
+// columns names what values writes, in the same order.
+func columns(run *result.Run) []string {
+	return []string{
+		"calls/s", "× " + run.Experiment.Reference, "p50 ms", "p95 ms", "p99 ms", "CPU s / 1,000 calls", "idle MiB", "peak MiB", "errors",
+	}
+}
+
+// values writes a cell for a table: its figures, or in the last place why there are none.
+func values(c result.Cell) []string {
+	f := c.Figures
+	if f == nil {
+		return append(slices.Repeat([]string{noFigure}, 8), "invalid: "+strings.Join(c.Invalid, "; "))
+	}
+	ratio := noFigure
+	if f.Ratio != nil {
+		ratio = significant(*f.Ratio)
+	}
+	return []string{
+		significant(f.CallsPerSecond), ratio, significant(f.P50MS), significant(f.P95MS), significant(f.P99MS),
+		significant(f.CPUSecondsPer1000), significant(mebibytes(f.MemoryIdleBytes)), significant(mebibytes(f.MemoryPeakBytes)), "0",
+	}
 }
 
 // setting says under which load, budget and on which machine the run was made, a sentence each.
