@@ -126,7 +126,7 @@ func (s *session) connect(sc scene, cfg wire.Config, opts wire.Options) error {
 	if err != nil {
 		return err
 	}
-	s.wire, s.state, s.scene = w, sc.state, sc
+	s.wire, s.state = w, sc.state
 	c.mi.run.opened(s)
 	if c.options.metrics != metricsOff {
 		b := batch{tags: s.labels.tags, meta: sc.base.Metadata, at: end}
@@ -164,7 +164,7 @@ func (c *client) attach(call sobek.FunctionCall) sobek.Value {
 	if err != nil {
 		c.throw(what, err)
 	}
-	s := &session{client: c, wire: w, state: sc.state, scene: sc, since: time.Now(), attached: true}
+	s := &session{client: c, wire: w, state: sc.state, since: time.Now(), attached: true}
 	s.labels = labels{tags: sc.base.Tags}
 	return s.js()
 }

@@ -24,7 +24,7 @@ func (c *client) observer(sc scene) wire.Observer {
 	count := func(tags *metrics.TagSet, m *metrics.Metric, value float64) { c.count(sc.state, tags, m, value) }
 	lasting := sc.rest()
 	lasting.aside = true
-	lasting.ctx = context.WithoutCancel(sc.ctx)
+	lasting.ctx = context.Background() // it outlives the iteration
 	o := wire.Observer{
 		Exchange: func(r *wire.Reply) { c.record(lasting, "", about{method: r.Method}, r) },
 		Notification: func(n wire.Notification) {

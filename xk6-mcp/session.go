@@ -22,7 +22,6 @@ type session struct {
 	wire     *wire.Session
 	object   *sobek.Object // made when it is first asked for: a pool has thousands of sessions
 	state    *lib.State    // of the VU: k6 keeps one for its whole life
-	scene    scene         // of its opening
 	labels   labels
 	since    time.Time
 	attached bool // opened elsewhere, and so not to be ended with the run
