@@ -177,7 +177,7 @@ func TestAuth(t *testing.T) {
 	t.Cleanup(server.Close)
 	env := map[string]string{"MCP_URL": server.URL, "TOKEN_URL": tokens.URL, "CLIENT_ID": "me", "CLIENT_SECRET": "secret"}
 	cmd, output := k6(t, env, "--vus", "5", "--iterations", "20", "examples/auth.js")
-	require.NoError(t, cmd.Run(), output)
+	requireExample(t, cmd, output)
 	assert.EqualValues(t, 1, fetched.Load(), "one token for all VUs")
 
 	vu := newTestVU(t)
