@@ -40,7 +40,7 @@ var (
 // HTML renders the run in folder dir as one page that needs nothing else. It reads the histograms and the readings of the valid
 // launches; the error is for one that cannot be read.
 func HTML(run *result.Run, dir string) ([]byte, error) {
-	p := page{Run: run, Columns: columns(run), Verdicts: verdicts(run), Conditions: conditions(run), Commands: commands(run)}
+	p := page{Run: run, Columns: columns(run), Verdicts: verdicts(run), Conditions: conditions(run)}
 	for _, l := range run.Launches {
 		if len(l.Invalid) > 0 {
 			p.Invalid = append(p.Invalid, l)
@@ -87,7 +87,6 @@ type page struct {
 	Groups     []group
 	Invalid    []result.Launch
 	Conditions []string
-	Commands   []string
 }
 
 // verdict is one thing that must be well before a figure is worth a look.
@@ -139,20 +138,6 @@ func verdicts(run *result.Run) []verdict {
 		})
 	}
 	return all
-}
-
-// commands make the run again and check it.
-func commands(run *result.Run) []string {
-	var lines []string
-	if run.Environment.Commit != "" {
-		lines = append(lines, "git checkout "+run.Environment.Commit)
-	}
-	return append(lines,
-		"go build -o parity ./cmd/parity",
-		fmt.Sprintf("./parity run %s --backend %s --seed %d", run.Experiment.Name, run.Environment.Backend, run.Seed),
-		"./parity verify results/"+run.ID,
-		"./parity report results/"+run.ID+" --html report.html",
-	)
 }
 
 // trace is a valid launch with its raw files read.
@@ -271,11 +256,10 @@ func cpu(workload string, traces []trace) (plot, error) {
 			s.Points = append(s.Points, point{t.since(end.Add(-step / 2)), used.Seconds() / step.Seconds()})
 			most = max(most, used.Seconds()/step.Seconds())
 		}
-		if len(s.Points) == 0 {
-			continue
-		}
-		lines = append(lines, s)
 		ends = append(ends, fmt.Sprintf("%s: %s CPUs on average of the window", t.name, significant(*t.launch.Server.CPUSeconds/t.launch.Window.Seconds())))
+		if len(s.Points) > 0 { // the readings last half a second at least
+			lines = append(lines, s)
+		}
 	}
 	p := overTime(traces, linearAxis("CPUs in use", 0, headroom*most), lines)
 	p.Title = "CPU time of the server under " + workload

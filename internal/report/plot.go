@@ -18,8 +18,8 @@ const (
 	fieldFoot   = 50.0 // below the field
 	labelHeight = 17.0
 	labelGap    = 14.0 // between the field and the labels
-	// letterWidth is a little more than most letters have.
-	letterWidth = 8.0
+	// letterWidth is what a wide letter takes; which font a reader has is not known.
+	letterWidth = 10.0
 	// The numbers of colours and of dashes in page.css. They have no common divisor, so 30 subjects differ in one of the two.
 	colours = 6
 	dashes  = 5
