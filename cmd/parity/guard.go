@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-parity/mcp-parity/internal/backend"
+	"github.com/mcp-parity/mcp-parity/internal/check"
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/guard"
+	"github.com/mcp-parity/mcp-parity/internal/load"
+	"github.com/mcp-parity/mcp-parity/internal/oracle"
+	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stand"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
+	"github.com/mcp-parity/mcp-parity/internal/subject"
+	"github.com/mcp-parity/mcp-parity/internal/upstream"
+)
+
+const (
+	// guardExperiment has the workloads and the load of the guard.
+	guardExperiment = "quick"
+	// workingTree stands for the files as they are, committed or not.
+	workingTree = "."
+)
+
+func guardCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "guard --subject NAME --base REF [--head REF]",
+		Short: "Say whether a change made a server slower",
+		Long: `Compare one server at two git commits. Both are proven to answer as the contract says; then they are launched in pairs,
+interleaved, under the workloads of experiments/` + guardExperiment + `.yaml, with pairs of base and base between to show the machine's noise.
+The contract, the load generator and the upstream service are those of this checkout for both.
+
+Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it could not be run,
+3 INCONCLUSIVE (the machine is too noisy to tell). docs/guard.md has the rule.`,
+		Example: `  parity guard --subject go --base main
+  parity guard --subject python --base v1.2.0 --head HEAD --workload process_json_data
+  parity guard --subject node/stateful --base "$(git merge-base origin/main HEAD)"`,
+		Args: cobra.NoArgs,
+	}
+	kind := backendFlag(cmd)
+	seed := seedFlag(cmd)
+	name := cmd.Flags().String("subject", "", "the server, or a variant of it: go, go/stateful")
+	base := cmd.Flags().String("base", "", "the commit, branch or tag to compare with")
+	head := cmd.Flags().String("head", workingTree, `the commit, branch or tag to judge; "." for the files as they are`)
+	workloads := cmd.Flags().StringSlice("workload", nil, "measure only these workloads, separated by commas; may be repeated")
+	looks := cmd.Flags().IntSlice("pairs", guard.DefaultLooks, "numbers of pairs after which the verdict is looked for")
+	asJSON := cmd.Flags().Bool("json", false, "print everything as JSON instead of the table")
+	for _, required := range []string{"subject", "base"} {
+		if err := cmd.MarkFlagRequired(required); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		ctx := cmd.Context()
+		if err := guard.CheckLooks(*looks); err != nil {
+			return fmt.Errorf("--pairs: %w", err)
+		}
+		p, err := open(ctx, *kind)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.backend.Close()) }()
+		if strings.HasPrefix(*name, ".") || filepath.IsAbs(*name) {
+			return fmt.Errorf("--subject: %s is a path; name a folder of servers/, which both commits must have", *name)
+		}
+		if _, err := subject.Select(p.subjects, []string{*name}); err != nil {
+			return fmt.Errorf("--subject: %w", err)
+		}
+		e, err := experiment.Find(p.root, guardExperiment)
+		if err != nil {
+			return err
+		}
+		if e.Workloads, err = selectWorkloads(e, *workloads); err != nil {
+			return err
+		}
+		e.Subjects, e.Reference = []string{guard.Base, guard.Head}, guard.Base
+
+		versions := map[string]version{}
+		for _, v := range []struct{ label, ref string }{{guard.Base, *base}, {guard.Head, *head}} {
+			found, remove, findErr := findVersion(ctx, p.root, v.ref, *name)
+			if findErr != nil {
+				return fmt.Errorf("--%s: %w", v.label, findErr)
+			}
+			defer func() { err = errors.Join(err, remove()) }()
+			versions[v.label] = found
+		}
+
+		host := backend.NewHost()
+		defer host.Close()
+		progress("building k6, which takes some minutes the first time")
+		k6, err := load.BuildK6(ctx, host, p.root)
+		if err != nil {
+			return err
+		}
+		for _, label := range []string{guard.Base, guard.Head} {
+			v := versions[label]
+			progress(fmt.Sprintf("proving %s, %s", label, v.title))
+			proof, err := check.Run(ctx, check.Options{Root: p.root, Backend: p.backend, Targets: []subject.Target{v.target}, Seed: *seed, Progress: progress})
+			if err != nil {
+				return fmt.Errorf("%s: %w", label, err)
+			}
+			if proof.OK() {
+				continue
+			}
+			progress(fmt.Sprintf("nothing is measured, because %s, %s, does not answer as the contract of this checkout says (commands that repeat a vector are for a checkout of %s):",
+				label, v.title, label))
+			if label == guard.Base {
+				if err := proof.WriteText(os.Stderr); err != nil {
+					return err
+				}
+				return errors.New("base is not fit to compare with: choose a later one")
+			}
+			return show(proof, "")
+		}
+
+		report, err := compare(ctx, p, e, versions, host, k6, *seed, *looks)
+		if err != nil {
+			return err
+		}
+		report.Subject, report.Base, report.Head = *name, versions[guard.Base].title, versions[guard.Head].title
+		if *asJSON {
+			err = report.WriteJSON(cmd.OutOrStdout())
+		} else {
+			err = report.WriteText(cmd.OutOrStdout())
+		}
+		if err != nil {
+			return err
+		}
+		switch report.Verdict {
+		case guard.Pass:
+			return nil
+		case guard.Fail:
+			return verdict(exitDifferent)
+		default:
+			return verdict(exitInconclusive)
+		}
+	}
+	return cmd
+}
+
+// selectWorkloads returns the experiment's workloads with these names; all without names.
+func selectWorkloads(e experiment.Experiment, names []string) ([]experiment.Workload, error) {
+	if len(names) == 0 {
+		return e.Workloads, nil
+	}
+	var known []string
+	for _, w := range e.Workloads {
+		known = append(known, w.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("--workload: there is no workload %q in experiments/%s.yaml: choose from %s", name, e.Name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(e.Workloads), func(w experiment.Workload) bool { return !slices.Contains(names, w.Name) }), nil
+}
+
+// version is the server at one commit.
+type version struct {
+	title  string
+	target subject.Target
+}
+
+// findVersion finds the subject at a commit, in a checkout of its own that remove removes, or in the working tree.
+func findVersion(ctx context.Context, root, ref, id string) (v version, remove func() error, err error) {
+	dir := root
+	remove = func() error { return nil }
+	v.title = "(working tree)"
+	if ref != workingTree {
+		checkout, err := guard.NewCheckout(ctx, root, ref)
+		if err != nil {
+			return version{}, nil, err
+		}
+		remove = func() error { return checkout.Remove(ctx) }
+		dir = checkout.Dir
+		v.title = fmt.Sprintf("%s (%.10s)", ref, checkout.Commit)
+	}
+	folder, _, _ := strings.Cut(id, "/")
+	s, err := subject.Load(filepath.Join(dir, "servers", folder))
+	if err == nil {
+		var targets []subject.Target
+		if targets, err = subject.Select([]subject.Subject{s}, []string{id}); err == nil {
+			v.target = targets[0]
+		}
+	}
+	if err != nil {
+		return version{}, nil, errors.Join(fmt.Errorf("find the subject at %s: %w", v.title, err), remove())
+	}
+	return v, remove, nil
+}
+
+// compare starts upstream and makes the launches, whose raw files are temporary.
+func compare(ctx context.Context, p project, e experiment.Experiment, versions map[string]version, host load.Host, k6 string, seed uint64, looks []int) (report *guard.Report, err error) {
+	cpus, err := load.CPUs()
+	if err != nil {
+		return nil, err
+	}
+	serverCPUs, generatorCPUs, note := load.Split(cpus)
+	if note != "" {
+		progress(note)
+	}
+	config := load.Config{
+		Backend:  p.backend,
+		Services: map[string]backend.Service{},
+		Budget:   result.Budget{ServerCPUs: serverCPUs, GeneratorCPUs: generatorCPUs},
+		Host:     host,
+		K6:       k6,
+		Script:   e.Load.Script(p.root),
+		Oracle:   oracle.Oracle{Upstream: upstream.Handler()}.Call,
+	}
+	if p.backend.Name() == backend.KindDocker { // nothing enforces a limit on processes
+		config.Budget.MemoryBytes = serverMemory
+	}
+	raw, err := os.MkdirTemp("", "mcp-parity-guard-raw-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(raw)) }()
+
+	g := guard.Config{Looks: looks, Seed: seed, Progress: os.Stderr}
+	for _, w := range e.Workloads {
+		g.Workloads = append(g.Workloads, w.Name)
+	}
+	launches := func(pairs int) int { return 4 * pairs * len(g.Workloads) } // two pairs a round, of base and head and of base and base
+	one := time.Duration(e.Load.Warmup + e.Load.Duration)
+	fewest, most := launches(looks[0]), launches(looks[len(looks)-1])
+	progress(fmt.Sprintf("%d to %d launches of %s of load each: at least %s, and the starts of the server", fewest, most, one, time.Duration(fewest)*one))
+
+	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
+	plan.Upstream.CPUs = generatorCPUs
+	err = stand.With(ctx, plan, func(ctx context.Context, s *stand.Stand) error {
+		for label, v := range versions {
+			service := backend.ServiceOf(v.target, s.Upstream.PeerURL())
+			service.CPUs, service.Memory = serverCPUs, config.Budget.MemoryBytes
+			config.Services[label] = service
+		}
+		var capacity *result.Upstream
+		if slices.ContainsFunc(e.Workloads, func(w experiment.Workload) bool { return w.Tool == stats.ToolCallingUpstream }) {
+			served, err := load.UpstreamCapacity(ctx, s.Upstream.URL())
+			if err != nil {
+				return err
+			}
+			capacity = &result.Upstream{CapacityPerSecond: served}
+		}
+		number := 0
+		g.Launch = func(ctx context.Context, label, workload string) (guard.Launch, error) {
+			number++
+			l, err := config.Launch(ctx, e, experiment.Launch{Number: number, Subject: label, Workload: workload}, capacity, raw)
+			if err != nil || len(l.Invalid) > 0 {
+				return guard.Launch{Invalid: l.Invalid}, err
+			}
+			latency, err := stats.ReadHistogram(filepath.Join(raw, filepath.FromSlash(l.Histogram)))
+			return guard.Launch{Latency: latency}, err
+		}
+		report, err = guard.Run(ctx, g)
+		return err
+	})
+	return report, err
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGuardCannotRun(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no subject", []string{"--base", "HEAD"}, "subject"},
+		{"no base", []string{"--subject", "go"}, "base"},
+		{"unknown subject", []string{"--subject", "cobol", "--base", "HEAD"}, "unknown subject"},
+		{"path of a subject", []string{"--subject", "./mine", "--base", "HEAD"}, "is a path"},
+		{"unknown variant", []string{"--subject", "go/nope", "--base", "HEAD"}, "unknown subject"},
+		{"unknown base", []string{"--subject", "go", "--base", "no-such-branch"}, "--base: \"no-such-branch\" is no commit"},
+		{"unknown head", []string{"--subject", "go", "--base", "HEAD", "--head", "no-such-branch"}, "--head: \"no-such-branch\" is no commit"},
+		{"unknown workload", []string{"--subject", "go", "--base", "HEAD", "--workload", "nope"}, "choose from tools_list"},
+		{"too few pairs", []string{"--subject", "go", "--base", "HEAD", "--pairs", "3"}, "--pairs"},
+		{"falling pairs", []string{"--subject", "go", "--base", "HEAD", "--pairs", "10,8"}, "--pairs"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cmd := root()
+			cmd.SetArgs(append([]string{"guard", "--backend", "process"}, test.args...))
+			err := cmd.ExecuteContext(t.Context())
+			if got := exitCode(err); got != exitCouldNotRun || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("exit code %d and error %v, wanted %d and %q", got, err, exitCouldNotRun, test.want)
+			}
+		})
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("error %v; these are left: %v", err, left)
+	}
+	out, err := exec.Command("git", "worktree", "list").Output()
+	if err != nil || strings.Contains(string(out), temporary) {
+		t.Errorf("error %v; work trees are left:\n%s", err, out)
+	}
+}
+
+func TestFindVersion(t *testing.T) {
+	repository := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", repository, "-c", "user.name=n", "-c", "user.email=e"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	git("init", "--quiet")
+	git("commit", "--quiet", "--allow-empty", "-m", "before there was a server")
+	git("tag", "empty")
+	subjectFile := filepath.Join(repository, "servers", "tiny", "subject.yaml")
+	err := errors.Join(os.MkdirAll(filepath.Dir(subjectFile), 0o755), os.WriteFile(subjectFile, []byte(`
+name: tiny
+title: Tiny
+language: {name: Go, version: "1.26"}
+sdk: {name: none, version: v1}
+port: 18500
+profiles: ["2025-11-25"]
+variants:
+  - name: stateful
+    env: {MCP_SESSIONS: stateful}
+process:
+  sources: ["."]
+  build: [["true"]]
+  run: ["true"]
+`), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	git("add", ".")
+	git("commit", "--quiet", "-m", "a server")
+
+	v, remove, err := findVersion(t.Context(), repository, "HEAD", "tiny/stateful")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.target.ID() != "tiny/stateful" || strings.HasPrefix(v.target.Dir, repository) || !strings.HasPrefix(v.title, "HEAD (") {
+		t.Errorf("got %s in %s, titled %s; wanted the variant in another work tree", v.target.ID(), v.target.Dir, v.title)
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	v, remove, err = findVersion(t.Context(), repository, workingTree, "tiny")
+	if err != nil || v.target.Dir != filepath.Join(repository, "servers", "tiny") {
+		t.Errorf("got %s and error %v, wanted the working tree", v.target.Dir, err)
+	} else if err := remove(); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := findVersion(t.Context(), repository, "empty", "tiny"); err == nil || !strings.Contains(err.Error(), "no subject.yaml") {
+		t.Errorf("got error %v, wanted one that there is no such server yet", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := findVersion(cancelled, repository, "HEAD", "tiny"); err == nil {
+		t.Error("got no error from a cancelled context")
+	}
+	out, err := exec.Command("git", "-C", repository, "worktree", "list").Output()
+	if lines := strings.Count(string(out), "\n"); err != nil || lines != 1 {
+		t.Errorf("error %v; wanted the repository's own work tree only, got\n%s", err, out)
+	}
+}
