@@ -17,7 +17,7 @@ import (
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path) //nolint:gosec // a file of this folder
+	data, err := os.ReadFile(path) // #nosec G304 -- a file of this folder
 	require.NoError(t, err)
 	return string(data)
 }

@@ -36,7 +36,7 @@ func constantArrival(c *executor.ConstantArrivalRateConfig, n uint64) (time.Dura
 		return 0, false
 	}
 	period := time.Duration(float64(c.TimeUnit.Duration) / float64(c.Rate.Int64))
-	return period * time.Duration(n), true //nolint:gosec // no run has 2^63 iterations
+	return period * time.Duration(n), true // #nosec G115 -- no run has 2^63 iterations
 }
 
 // rampingArrival is the same for rates that change: iteration n begins when the area under the rate has

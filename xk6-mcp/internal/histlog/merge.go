@@ -17,7 +17,7 @@ import (
 // loss. It fails on a directory without a summary, which a run that has died leaves.
 func (r *Recorder) Merge(dir string) error {
 	path := filepath.Join(dir, SummaryFile)
-	data, err := os.ReadFile(path) //nolint:gosec // the caller says what is to be read
+	data, err := os.ReadFile(path) // #nosec G304 -- the caller says what is to be read
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s has no %s: is it the directory of K6_MCP_HISTOGRAMS, and has that run ended?", dir, SummaryFile)
 	}
@@ -48,13 +48,13 @@ func (r *Recorder) Merge(dir string) error {
 // readLog returns the histograms of a log as one, nil when there is no log.
 func readLog(dir, name string, want int64) (*hdrhistogram.Histogram, error) {
 	if name == "" && want == 0 {
-		return nil, nil //nolint:nilnil // nothing was counted
+		return nil, nil // nothing was counted
 	}
 	if name == "" || name != filepath.Base(name) {
 		return nil, fmt.Errorf("%s: %q is no name of a log of %d calls", filepath.Join(dir, SummaryFile), name, want)
 	}
 	path := filepath.Join(dir, name)
-	data, err := os.ReadFile(path) //nolint:gosec // in the directory that the caller named
+	data, err := os.ReadFile(path) // #nosec G304 -- in the directory that the caller named
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Summary struct {
 // Prepare makes the directory and removes the summary of an earlier run from it, so that a run that
 // dies leaves none.
 func Prepare(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // results are for others to read
+	if err := os.MkdirAll(dir, 0o755); err != nil { // #nosec G301 -- results are for others to read
 		return err
 	}
 	if err := os.Remove(filepath.Join(dir, SummaryFile)); err != nil && !os.IsNotExist(err) {
