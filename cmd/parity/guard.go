@@ -183,7 +183,10 @@ func findVersion(ctx context.Context, root, ref, id string) (v version, remove f
 		}
 		remove = func() error { return checkout.Remove(ctx) }
 		dir = checkout.Dir
-		v.title = fmt.Sprintf("%s (%.10s)", ref, checkout.Commit)
+		v.title = fmt.Sprintf("%.10s", checkout.Commit)
+		if !strings.HasPrefix(checkout.Commit, ref) {
+			v.title = ref + " (" + v.title + ")"
+		}
 	}
 	folder, _, _ := strings.Cut(id, "/")
 	s, err := subject.Load(filepath.Join(dir, "servers", folder))
