@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -106,7 +107,12 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func countingServer(t *testing.T) (*counting, string) {
 	t.Helper()
-	c := &counting{Handler: mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true})}
+	return countSessions(t, mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true}))
+}
+
+func countSessions(t *testing.T, h http.Handler) (*counting, string) {
+	t.Helper()
+	c := &counting{Handler: h}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	return c, server.URL + "/mcp"
@@ -150,54 +156,62 @@ func requireExample(t *testing.T, cmd *exec.Cmd, output *bytes.Buffer) {
 	t.Log("too slow for its thresholds:", crossed[1])
 }
 
-// Every example runs, with settings that make it short.
+// Every example runs against the server in Go, with settings that make it short.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	goBinary, err := goServerBinary()
+	require.NoError(t, err)
+	const stateful = "MCP_SESSIONS=stateful"
 	few := []string{"--iterations", "20"}
 	settings := map[string]struct {
-		env  map[string]string
-		args []string
-		url  func(t *testing.T) string // nil: of a server that counts sessions
+		server string // its setting; "" for the default: no sessions
+		env    map[string]string
+		args   []string
 	}{
 		"smoke.js":        {args: few},
-		"tool-call.js":    {args: few},
-		"sessions.js":     {args: few},
+		"tool-call.js":    {server: stateful, args: few},
+		"sessions.js":     {server: stateful, args: few},
 		"negative.js":     {},
 		"ramp.js":         {env: map[string]string{"STEP": "300ms"}},
 		"arrival-rate.js": {env: map[string]string{"DURATION": "1s", "RATE": "20"}},
-		"soak.js":         {env: map[string]string{"DURATION": "2s", "WARMUP": "1"}},
-		"idle-streams.js": {env: map[string]string{"STREAMS": "50", "HOLD": "1"}},
-		"stateless.js":    {env: map[string]string{"SECONDS": "1", "MCP_URL_STATELESS": everythingURL(t, &sdk.StreamableHTTPOptions{Stateless: true})}},
-		"sse.js":          {args: few, url: sseURL},
-		"stdio.js":        {args: few, env: map[string]string{"MCP_COMMAND": os.Args[0], stdioEnv: "1"}, url: func(*testing.T) string { return "" }},
-		"auth.js":         {}, // TestAuth runs it with a server of tokens
+		"soak.js":         {server: stateful, env: map[string]string{"DURATION": "2s", "WARMUP": "1"}},
+		"idle-streams.js": {server: stateful, env: map[string]string{"STREAMS": "50", "HOLD": "1"}},
+		"stateless.js":    {server: stateful, env: map[string]string{"SECONDS": "1", "MCP_URL_STATELESS": goServer(t) + "/mcp"}},
+		"sse.js":          {server: "MCP_TRANSPORT=sse", args: few},
+		"stdio.js":        {args: few, env: map[string]string{"MCP_COMMAND": goBinary}},
+		"auth.js":         {}, // TestAuth runs it, with a server of tokens
 	}
 	scripts, err := filepath.Glob("examples/*.js")
 	require.NoError(t, err)
 	require.Len(t, scripts, len(settings))
 	for _, script := range scripts {
-		set, ok := settings[filepath.Base(script)]
+		name := filepath.Base(script)
+		set, ok := settings[name]
 		require.True(t, ok, "how is %s made short?", script)
-		if script == "examples/auth.js" {
+		if name == "auth.js" {
 			continue
 		}
-		t.Run(filepath.Base(script), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := map[string]string{}
-			for name, value := range set.env {
-				env[name] = value
+			env := maps.Clone(set.env)
+			if env == nil {
+				env = map[string]string{}
 			}
-			var server *counting
-			if set.url != nil {
-				env["MCP_URL"] = set.url(t)
-			} else {
-				server, env["MCP_URL"] = countingServer(t)
+			var sessions *counting
+			switch {
+			case name == "stdio.js": // starts the server itself
+			case set.server == stateful:
+				sessions, env["MCP_URL"] = countSessions(t, proxy(t, goServer(t, set.server)))
+			case name == "sse.js":
+				env["MCP_URL"] = goServer(t, set.server) + "/sse"
+			default:
+				env["MCP_URL"] = goServer(t) + "/mcp"
 			}
 			cmd, output := k6(t, env, append(set.args, script)...)
 			requireExample(t, cmd, output)
-			if server != nil {
-				assert.Positive(t, server.initialized.Load())
-				assert.Equal(t, server.initialized.Load(), server.deleted.Load(), "every session is ended")
+			if sessions != nil {
+				assert.Positive(t, sessions.initialized.Load())
+				assert.Equal(t, sessions.initialized.Load(), sessions.deleted.Load(), "every session is ended")
 			}
 		})
 	}

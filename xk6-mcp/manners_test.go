@@ -166,7 +166,7 @@ func TestAuth(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, fetched.Add(1))
 	}))
 	t.Cleanup(tokens.Close)
-	h := mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true})
+	h := proxy(t, goServer(t))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer token-1" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -175,7 +175,7 @@ func TestAuth(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	env := map[string]string{"MCP_URL": server.URL, "TOKEN_URL": tokens.URL, "CLIENT_ID": "me", "CLIENT_SECRET": "secret"}
+	env := map[string]string{"MCP_URL": server.URL + "/mcp", "TOKEN_URL": tokens.URL, "CLIENT_ID": "me", "CLIENT_SECRET": "secret"}
 	cmd, output := k6(t, env, "--vus", "5", "--iterations", "20", "examples/auth.js")
 	requireExample(t, cmd, output)
 	assert.EqualValues(t, 1, fetched.Load(), "one token for all VUs")
