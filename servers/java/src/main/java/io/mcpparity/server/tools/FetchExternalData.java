@@ -50,11 +50,7 @@ public class FetchExternalData implements Tool, Closeable {
 
     /** A client that sends each request once, as it is, and hands on each answer as it is. */
     private static CloseableHttpClient httpClient(ExchangeLimits limits) {
-        RequestConfig config =
-                RequestConfig.custom()
-                        .setAuthenticationEnabled(false)
-                        .setProtocolUpgradeEnabled(false)
-                        .build();
+        RequestConfig config = RequestConfig.custom().setAuthenticationEnabled(false).build();
         // As many connections as calls: the server bounds those. The default is 5 to one host. No
         // time limit on a single read, which costs a timer each: the limits cover it.
         PoolingHttpClientConnectionManager pool =
