@@ -10,10 +10,15 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/testserver"
 )
 
 // stdioEnv makes the test binary a server on stdio, for the tests that need a program.
 const stdioEnv = "XK6_MCP_TEST_STDIO"
+
+// faultyChild is the value of stdioEnv for the server of faults; any other is for everything.
+const faultyChild = "faulty"
 
 // everything is a server of the official SDK that has something of all that a client can ask for.
 func everything() *sdk.Server {
@@ -94,7 +99,11 @@ func everything() *sdk.Server {
 }
 
 func serveStdio() {
-	if err := everything().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	serve := func() error { return everything().Run(context.Background(), &sdk.StdioTransport{}) }
+	if os.Getenv(stdioEnv) == faultyChild {
+		serve = func() error { return testserver.ServeStdio(os.Stdin, os.Stdout) }
+	}
+	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }

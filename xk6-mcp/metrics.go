@@ -78,7 +78,7 @@ func (m *metricSet) definitions() []definition {
 		{&m.authDuration, "mcp_auth_duration", trend, ms, "fetching an access token; tag `expected_response`"},
 		{&m.stdioSpawnDuration, "mcp_stdio_spawn_duration", trend, ms, "starting a server process"},
 		{&m.stdioExits, "mcp_stdio_exits", counter, number, "server processes that ended; tag `expected`"},
-		{&m.stdioNoise, "mcp_stdio_noise", counter, number, "lines on a server's standard output that are no message"},
+		{&m.stdioNoise, "mcp_stdio_noise", counter, number, "lines on a server's standard output that are no message or answer no call"},
 		{&m.wrongAnswers, "mcp_wrong_answers", counter, number, "answers on which the script called `reject()`"},
 	}
 }
