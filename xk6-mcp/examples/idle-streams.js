@@ -2,7 +2,9 @@
 // memory than a virtual user for each. Both sides need a file descriptor per stream: ulimit -n 20000. GOGC=25 makes k6
 // collect its garbage more often, which saves memory and costs CPU that is not needed here.
 //
-//   MCP_URL=http://127.0.0.1:8081/mcp STREAMS=10000 HOLD=60 GOGC=25 k6 run idle-streams.js
+// The server must have sessions: go run ./cmd/parity up go/stateful --port-base 9000
+//
+//   MCP_URL=http://127.0.0.1:9001/mcp STREAMS=10000 HOLD=60 GOGC=25 k6 run idle-streams.js
 import { check, sleep } from 'k6';
 import { Client } from 'k6/x/mcp';
 

@@ -1,7 +1,9 @@
 // Sessions against none: the same calls, one scenario after the other, in sessions of revision 2025-11-25 and by
 // 2026-07-28, which has no sessions. Compare mcp_req_duration of the two scenarios in the summary.
 //
-//   MCP_URL=http://127.0.0.1:8081/mcp MCP_URL_STATELESS=http://127.0.0.1:8082/mcp k6 run stateless.js
+// The servers: go run ./cmd/parity up go go/stateful --port-base 9000
+//
+//   MCP_URL=http://127.0.0.1:9002/mcp MCP_URL_STATELESS=http://127.0.0.1:9001/mcp k6 run stateless.js
 import { check } from 'k6';
 import { Client } from 'k6/x/mcp';
 
