@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -14,8 +16,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.k6.io/k6/v2/cmd"
 	"go.k6.io/k6/v2/js/modules"
-
-	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/mcptest"
 )
 
 // k6Env makes the test binary a k6 that also has an extension over the official SDK's client, to compare with.
@@ -55,10 +55,38 @@ func (i *sdkInstance) Exports() modules.Exports {
 	}}}
 }
 
+// cannedEcho answers as cheaply as a server can, so that k6 computes rather than waits: waking up costs CPU time too, and it would be
+// counted as the client's.
+func cannedEcho(w http.ResponseWriter, r *http.Request) {
+	var message struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusNoContent) // the end of a session
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	result := `{"content":[{"type":"text","text":"x"}]}`
+	switch {
+	case message.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+		return
+	case message.Method == "initialize":
+		w.Header().Set("Mcp-Session-Id", "canned")
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, message.ID, result)
+}
+
 // BenchmarkScripts prints the CPU time of a whole k6 process per call of the tool echo, 8 VUs: with this extension,
 // with k6/http and the same bytes, and over the SDK's client.
 func BenchmarkScripts(b *testing.B) {
-	server := httptest.NewServer(mcptest.Handler(&sdk.StreamableHTTPOptions{JSONResponse: true}))
+	server := httptest.NewServer(http.HandlerFunc(cannedEcho))
 	defer server.Close()
 	for _, bench := range []struct{ name, script string }{
 		{"mcp", `

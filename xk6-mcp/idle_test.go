@@ -33,7 +33,6 @@ func BenchmarkIdleStreams(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer func() { _ = stdin.Close() }()
 	stdout, err := server.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -45,6 +44,10 @@ func BenchmarkIdleStreams(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	defer func() { // its input ends first, which tells it to end
+		_ = stdin.Close()
+		_ = server.Wait()
+	}()
 	for b.Loop() {
 		k6 := exec.CommandContext(b.Context(), os.Args[0], "run", "--no-usage-report", "--address", "", "--quiet", "examples/idle-streams.js")
 		streams := "10000"
