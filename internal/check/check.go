@@ -104,6 +104,8 @@ func Run(ctx context.Context, opt Options) (*gate.Report, error) {
 // phases sends the vectors while upstream runs, then those for a stopped upstream, and stops the servers during a call.
 func phases(ctx context.Context, s *stand.Stand, targets []gate.Target, tools []contract.Tool, vectors []contract.Vector, opt gate.Options) (*gate.Report, error) {
 	report := gate.NewReport(targets, opt)
+	only := opt.Only
+	opt.Only = func(name string) bool { return name != shutdown.Name && (only == nil || only(name)) }
 	if wanted(opt, vectors) {
 		up, err := gate.Check(ctx, targets, tools, vectors, opt)
 		if err != nil {
@@ -123,8 +125,8 @@ func phases(ctx context.Context, s *stand.Stand, targets []gate.Target, tools []
 		}
 		report.Merge(down)
 	}
-	if opt.Only == nil || opt.Only(shutdown.Name) {
-		ended, err := checkShutdown(ctx, s, targets, tools, opt)
+	if only == nil || only(shutdown.Name) {
+		ended, err := checkShutdown(ctx, s, targets, tools, vectors, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -135,16 +137,13 @@ func phases(ctx context.Context, s *stand.Stand, targets []gate.Target, tools []
 
 // wanted reports whether anything is to be sent in this state of the upstream service.
 func wanted(opt gate.Options, vectors []contract.Vector) bool {
-	if opt.Only == nil {
-		return true
-	}
 	return opt.Upstream == "" && slices.ContainsFunc(builtIn, opt.Only) ||
 		slices.ContainsFunc(vectors, func(v contract.Vector) bool { return v.Upstream == opt.Upstream && opt.Only(v.Name) })
 }
 
 var builtIn = []string{gate.RepeatList, gate.RepeatCall, gate.SameID}
 
-// Vectors returns the contract's vectors and random ones from the seed.
+// Vectors returns the contract's vectors, random ones from the seed, and the call that is in flight when a server is stopped.
 func Vectors(seed uint64) ([]contract.Vector, error) {
 	vectors, err := contract.Vectors()
 	if err != nil {
@@ -154,7 +153,7 @@ func Vectors(seed uint64) ([]contract.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(vectors, random...), nil
+	return append(append(vectors, random...), shutdown), nil
 }
 
 // Selection returns a function that says whether a name matches one of the patterns; nil without patterns. A pattern that matches
@@ -163,7 +162,7 @@ func Selection(patterns []string, vectors []contract.Vector) (func(string) bool,
 	if len(patterns) == 0 {
 		return nil, nil
 	}
-	names := append(slices.Clone(builtIn), shutdown.Name)
+	names := slices.Clone(builtIn)
 	for _, v := range vectors {
 		names = append(names, v.Name)
 	}

@@ -27,9 +27,7 @@ var shutdown = contract.Vector{
 const lead = 1500 * time.Millisecond
 
 // checkShutdown sends the call to all servers, stops them while it runs, and looks at the answer and at the exit codes.
-func checkShutdown(ctx context.Context, s *stand.Stand, targets []gate.Target, tools []contract.Tool, opt gate.Options) (*gate.Report, error) {
-	opt.Upstream = ""
-	opt.Known = nil
+func checkShutdown(ctx context.Context, s *stand.Stand, targets []gate.Target, tools []contract.Tool, vectors []contract.Vector, opt gate.Options) (*gate.Report, error) {
 	opt.Only = func(name string) bool { return name == shutdown.Name }
 
 	codes := make([]int, len(targets))
@@ -44,7 +42,7 @@ func checkShutdown(ctx context.Context, s *stand.Stand, targets []gate.Target, t
 			codes[i], errs[i] = server.Stop(ctx)
 		})
 	}
-	report, err := gate.Check(ctx, targets, tools, []contract.Vector{shutdown}, opt)
+	report, err := gate.Check(ctx, targets, tools, vectors, opt)
 	stops.Wait()
 	if err != nil {
 		return nil, err
