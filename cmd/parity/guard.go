@@ -17,12 +17,10 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/guard"
 	"github.com/mcp-parity/mcp-parity/internal/load"
-	"github.com/mcp-parity/mcp-parity/internal/oracle"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stand"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/subject"
-	"github.com/mcp-parity/mcp-parity/internal/upstream"
 )
 
 const (
@@ -204,25 +202,12 @@ func findVersion(ctx context.Context, root, ref, id string) (v version, remove f
 
 // compare starts upstream and makes the launches, whose raw files are temporary.
 func compare(ctx context.Context, p project, e experiment.Experiment, versions map[string]version, host load.Host, k6 string, seed uint64, looks []int) (report *guard.Report, err error) {
-	cpus, err := load.CPUs()
+	config, err := loadConfig(p, e, host, k6)
 	if err != nil {
 		return nil, err
 	}
-	serverCPUs, generatorCPUs, note := load.Split(cpus)
-	if note != "" {
+	for _, note := range config.Notes {
 		progress(note)
-	}
-	config := load.Config{
-		Backend:  p.backend,
-		Services: map[string]backend.Service{},
-		Budget:   result.Budget{ServerCPUs: serverCPUs, GeneratorCPUs: generatorCPUs},
-		Host:     host,
-		K6:       k6,
-		Script:   e.Load.Script(p.root),
-		Oracle:   oracle.Oracle{Upstream: upstream.Handler()}.Call,
-	}
-	if p.backend.Name() == backend.KindDocker { // nothing enforces a limit on processes
-		config.Budget.MemoryBytes = serverMemory
 	}
 	raw, err := os.MkdirTemp("", "mcp-parity-guard-raw-")
 	if err != nil {
@@ -240,12 +225,10 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 	progress(fmt.Sprintf("%d to %d launches of %s of load each: at least %s, and the starts of the server", fewest, most, one, time.Duration(fewest)*one))
 
 	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
-	plan.Upstream.CPUs = generatorCPUs
+	plan.Upstream.CPUs = config.Budget.GeneratorCPUs
 	err = stand.With(ctx, plan, func(ctx context.Context, s *stand.Stand) error {
 		for label, v := range versions {
-			service := backend.ServiceOf(v.target, s.Upstream.PeerURL())
-			service.CPUs, service.Memory = serverCPUs, config.Budget.MemoryBytes
-			config.Services[label] = service
+			config.Services[label] = limited(backend.ServiceOf(v.target, s.Upstream.PeerURL()), config.Budget)
 		}
 		var capacity *result.Upstream
 		if slices.ContainsFunc(e.Workloads, func(w experiment.Workload) bool { return w.Tool == stats.ToolCallingUpstream }) {

@@ -101,46 +101,58 @@ tables and write a new folder in results/. If the answers differ, nothing is mea
 	return cmd
 }
 
-// measure starts upstream and makes the launches.
-func measure(ctx context.Context, p project, e experiment.Experiment, targets []subject.Target, host load.Host, k6 string, seed uint64, results, proof string) (run *result.Run, folder string, err error) {
+// loadConfig is how the servers of an experiment are loaded on this machine: each on one CPU and, in a container, with a limit of memory;
+// k6 and upstream on the other CPUs. Its notes are for whoever reads the figures.
+func loadConfig(p project, e experiment.Experiment, host load.Host, k6 string) (load.Config, error) {
 	cpus, err := load.CPUs()
 	if err != nil {
-		return nil, "", err
-	}
-	serverCPUs, generatorCPUs, note := load.Split(cpus)
-	environment, err := result.Capture(ctx, p.root)
-	if err != nil {
-		return nil, "", err
+		return load.Config{}, err
 	}
 	config := load.Config{
-		Backend:     p.backend,
-		Services:    map[string]backend.Service{},
-		Budget:      result.Budget{ServerCPUs: serverCPUs, GeneratorCPUs: generatorCPUs},
-		Host:        host,
-		K6:          k6,
-		Script:      e.Load.Script(p.root),
-		Oracle:      oracle.Oracle{Upstream: upstream.Handler()}.Call,
-		Seed:        seed,
-		Command:     "parity " + strings.Join(os.Args[1:], " "),
-		Environment: environment,
-		Notes:       []string{proof},
-		Results:     results,
-		Progress:    os.Stderr,
+		Backend:  p.backend,
+		Services: map[string]backend.Service{},
+		Host:     host,
+		K6:       k6,
+		Script:   e.Load.Script(p.root),
+		Oracle:   oracle.Oracle{Upstream: upstream.Handler()}.Call,
+	}
+	var note string
+	config.Budget.ServerCPUs, config.Budget.GeneratorCPUs, note = load.Split(cpus)
+	if note != "" {
+		config.Notes = append(config.Notes, note)
 	}
 	if p.backend.Name() == backend.KindDocker { // nothing enforces a limit on processes
 		config.Budget.MemoryBytes = serverMemory
 	}
-	if note != "" {
-		config.Notes = append(config.Notes, note)
+	return config, nil
+}
+
+// limited is the service within the budget of a server under load.
+func limited(service backend.Service, budget result.Budget) backend.Service {
+	service.CPUs, service.Memory = budget.ServerCPUs, budget.MemoryBytes
+	return service
+}
+
+// measure starts upstream and makes the launches.
+func measure(ctx context.Context, p project, e experiment.Experiment, targets []subject.Target, host load.Host, k6 string, seed uint64, results, proof string) (run *result.Run, folder string, err error) {
+	config, err := loadConfig(p, e, host, k6)
+	if err != nil {
+		return nil, "", err
 	}
+	if config.Environment, err = result.Capture(ctx, p.root); err != nil {
+		return nil, "", err
+	}
+	config.Seed = seed
+	config.Command = "parity " + strings.Join(os.Args[1:], " ")
+	config.Notes = append([]string{proof}, config.Notes...)
+	config.Results = results
+	config.Progress = os.Stderr
 	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
-	plan.Upstream.CPUs = generatorCPUs
+	plan.Upstream.CPUs = config.Budget.GeneratorCPUs
 	err = stand.With(ctx, plan, func(ctx context.Context, s *stand.Stand) error {
 		config.UpstreamURL = s.Upstream.URL()
 		for _, t := range targets {
-			service := backend.ServiceOf(t, s.Upstream.PeerURL())
-			service.CPUs, service.Memory = serverCPUs, config.Budget.MemoryBytes
-			config.Services[t.ID()] = service
+			config.Services[t.ID()] = limited(backend.ServiceOf(t, s.Upstream.PeerURL()), config.Budget)
 			config.Subjects = append(config.Subjects, result.Subject{
 				ID: t.ID(), Title: t.Title, Language: result.Version(t.Language), SDK: result.Version(t.SDK),
 			})
