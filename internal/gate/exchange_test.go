@@ -185,6 +185,7 @@ func TestBadInputIsRefused(t *testing.T) {
 func TestAStreamMayStayOpen(t *testing.T) {
 	t.Parallel()
 	target := serve(t, "open", false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else net/http does not see that the client leaves
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":1,\"result\":{}}\n\n")
 		_ = http.NewResponseController(w).Flush()
@@ -213,8 +214,11 @@ func TestTwoRepliesInOneStreamAreReported(t *testing.T) {
 
 func TestCancelEndsACheck(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer server.Close()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close() // waits for the handlers
+	// A request's own context would not do: net/http sees that a client has left only once the body was read.
+	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := gate.Check(ctx, []gate.Target{{Name: "slow", URL: server.URL, Profiles: both}}, tools(t), vectors(t), gate.Options{})
