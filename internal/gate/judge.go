@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/mcp-parity/mcp-parity/contract"
 	"github.com/mcp-parity/mcp-parity/internal/jsondiff"
@@ -51,9 +49,6 @@ func newJudge(tools []contract.Tool) (*judge, error) {
 	}
 	return j, nil
 }
-
-// english prints what a schema validator has to say.
-var english = message.NewPrinter(language.English)
 
 // findings collects the differences of one answer.
 type findings []Difference
@@ -291,21 +286,9 @@ func (f *findings) schema(schema *jsonschema.Schema, value any) {
 		f.add(AspectSchema, "", "a value that satisfies outputSchema", err.Error())
 		return
 	}
-	var leaves func(e *jsonschema.ValidationError)
-	leaves = func(e *jsonschema.ValidationError) {
-		for _, cause := range e.Causes {
-			leaves(cause)
-		}
-		if len(e.Causes) == 0 {
-			var pointer strings.Builder
-			for _, token := range e.InstanceLocation {
-				pointer.WriteString("/" + jsondiff.Escape(token))
-			}
-			path := strings.Join(e.ErrorKind.KeywordPath(), "/")
-			f.add(AspectSchema, pointer.String(), "a value that satisfies outputSchema's "+path, e.ErrorKind.LocalizedString(english))
-		}
+	for _, v := range jsondiff.Violations(invalid) {
+		f.add(AspectSchema, v.Pointer, "a value that satisfies outputSchema's "+v.Keyword, v.Text)
 	}
-	leaves(invalid)
 }
 
 // onlyText returns the text of the only content block.

@@ -17,8 +17,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/mcp-parity/mcp-parity/internal/jsondiff"
 	"github.com/mcp-parity/mcp-parity/internal/report"
@@ -137,9 +135,6 @@ func (r *Result) checksums(dir string) error {
 	return nil
 }
 
-// english prints what a schema validator has to say.
-var english = message.NewPrinter(language.English)
-
 // schema checks the form of run.json and reports whether it is right.
 func (r *Result) schema(run any) (ok bool, err error) {
 	definition, err := jsondiff.Parse(schema.Run)
@@ -161,20 +156,9 @@ func (r *Result) schema(run any) (ok bool, err error) {
 	if !errors.As(err, &invalid) {
 		return err == nil, err
 	}
-	var leaves func(e *jsonschema.ValidationError)
-	leaves = func(e *jsonschema.ValidationError) {
-		for _, cause := range e.Causes {
-			leaves(cause)
-		}
-		if len(e.Causes) == 0 {
-			var pointer strings.Builder
-			for _, token := range e.InstanceLocation {
-				pointer.WriteString("/" + jsondiff.Escape(token))
-			}
-			r.add(result.RunFile, pointer.String(), "does not satisfy results/schema/run.schema.json: %s", e.ErrorKind.LocalizedString(english))
-		}
+	for _, v := range jsondiff.Violations(invalid) {
+		r.add(result.RunFile, v.Pointer, "does not satisfy results/schema/run.schema.json: %s", v.Text)
 	}
-	leaves(invalid)
 	return false, nil
 }
 
