@@ -134,8 +134,14 @@ func (i *processInstance) URL() string     { return localURL(i.port) }
 func (i *processInstance) PeerURL() string { return i.URL() }
 func (i *processInstance) LogPath() string { return i.log }
 
-func (i *processInstance) Usage(context.Context) (Usage, error) {
+func (i *processInstance) Usage(ctx context.Context) (Usage, error) {
 	u, err := i.usage.read()
+	if errors.Is(err, errEnded) {
+		select { // until the main process has been reaped, Stop would not know that it had ended by itself
+		case <-i.ended:
+		case <-ctx.Done():
+		}
+	}
 	if err != nil {
 		return Usage{}, fmt.Errorf("usage of %s: %w", i.name, err)
 	}
