@@ -5,22 +5,49 @@ import "math/rand/v2"
 // Launch is one fresh start of a subject under one workload.
 type Launch struct {
 	// Number is the position in the run, from 1.
-	Number            int
+	Number int
+	// Block is the number of the block, from 1. The launches of a block have the same workload and follow each other.
+	Block             int
 	Subject, Workload string
+	// Again marks the second launch of the reference in a block: what the two differ by is noise.
+	Again bool
 }
 
 // Plan returns all launches in the order in which to make them; the same seed gives the same order.
 //
-// The machine drifts while a run lasts (temperature, neighbours), so what is compared must be measured close together: a block
-// holds one launch of every subject under one workload. Blocks, and the subjects in each, come in random order, so that no
-// subject always runs first or always follows the same other one.
+// A block is every subject of a workload once, in random order, so that a drift of the machine falls on all of them alike. The order of
+// blocks is random too, within each round of all workloads. Every other block has the reference a second time (A/A); those of
+// searches, which take longest, only if the experiment has nothing else.
 func (e Experiment) Plan(seed uint64) []Launch {
 	random := rand.New(rand.NewPCG(seed, 0))
+	rounds, onlySearches := 0, true
+	for _, w := range e.Workloads {
+		rounds = max(rounds, w.Launches)
+		onlySearches = onlySearches && w.Load.Shape == ShapeSearch
+	}
 	var plan []Launch
-	for range e.Launches {
-		for _, w := range random.Perm(len(e.Workloads)) {
-			for _, s := range random.Perm(len(e.Subjects)) {
-				plan = append(plan, Launch{Number: len(plan) + 1, Subject: e.Subjects[s], Workload: e.Workloads[w].Name})
+	block, candidates := 0, 0
+	for round := range rounds {
+		for _, i := range random.Perm(len(e.Workloads)) {
+			w := e.Workloads[i]
+			if round >= w.Launches {
+				continue
+			}
+			block++
+			launches := make([]Launch, 0, len(w.Subjects)+1)
+			for _, s := range w.Subjects {
+				launches = append(launches, Launch{Block: block, Subject: s, Workload: w.Name})
+			}
+			if onlySearches || w.Load.Shape != ShapeSearch {
+				if candidates%2 == 0 {
+					launches = append(launches, Launch{Block: block, Subject: w.Reference, Workload: w.Name, Again: true})
+				}
+				candidates++
+			}
+			random.Shuffle(len(launches), func(i, j int) { launches[i], launches[j] = launches[j], launches[i] })
+			for _, l := range launches {
+				l.Number = len(plan) + 1
+				plan = append(plan, l)
 			}
 		}
 	}
