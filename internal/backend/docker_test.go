@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/mcp-parity/mcp-parity/internal/subject"
 )
 
 // Where the host's network cannot be used, services reach one another by name, and are published here.
@@ -35,6 +39,34 @@ func TestServicesInANetworkOfTheirOwn(t *testing.T) {
 	}
 	expectNothingLeft(t, d, mark)
 	d.network = "" // gone: Close is called once more in the end
+}
+
+// An image that was built elsewhere is used as it is, whatever becomes of its tag.
+func TestImageBuiltElsewhere(t *testing.T) {
+	d := openDocker(t).(*dockerBackend)
+	s, mark := testService(t)
+	built, err := d.build(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, engine := "mcp-parity/test-elsewhere:"+strings.ToLower(t.Name()), d.provider.Client()
+	if _, err := engine.ImageTag(t.Context(), client.ImageTagOptions{Source: built, Target: image}); err != nil {
+		t.Fatal(err)
+	}
+	s.Dir, s.Docker = t.TempDir(), &subject.Docker{Image: image} // there is nothing to build
+	if err := d.Build(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.ImageRemove(t.Context(), image, client.ImageRemoveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if env := get(t, start(t, d, s).URL()+"/env"); !strings.Contains(env, mark) {
+		t.Errorf("environment %s", env)
+	}
+	s.Docker = &subject.Docker{Image: image + "-2"}
+	if err := d.Build(t.Context(), s); err == nil || !strings.Contains(err.Error(), "docker pull "+image+"-2") {
+		t.Errorf("an image that is not there: %v", err)
+	}
 }
 
 func TestMemoryLimitIsEnforced(t *testing.T) {

@@ -15,8 +15,11 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// build returns the image of the service's present sources, after making it where needed.
+// build returns the image of the service's present sources, after making it where needed; or the one that was built elsewhere.
 func (d *dockerBackend) build(ctx context.Context, s Service) (string, error) {
+	if s.Docker != nil && s.Docker.Image != "" {
+		return d.builds.get("image "+s.Docker.Image, func() (string, error) { return d.present(ctx, s.Docker.Image) })
+	}
 	return d.builds.get(s.Dir, func() (string, error) {
 		image, err := d.buildOnce(ctx, s)
 		if err != nil {
@@ -58,6 +61,19 @@ func (d *dockerBackend) buildOnce(ctx context.Context, s Service) (string, error
 		return "", d.logs.failed(log.Name(), err)
 	}
 	return image, nil
+}
+
+// present returns the ID of an image that the engine must have. The ID stays the same when a tag moves on. Nothing is pulled: whose credentials
+// and which platform is for the user to say.
+func (d *dockerBackend) present(ctx context.Context, image string) (string, error) {
+	found, err := d.provider.Client().ImageInspect(ctx, image)
+	if errdefs.IsNotFound(err) {
+		return "", fmt.Errorf("the engine has no image %s; get it first: docker pull %s", image, image)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for the image %s: %w", image, err)
+	}
+	return found.ID, nil
 }
 
 // tag is the same as long as the image would be.

@@ -54,6 +54,8 @@ type Variant struct {
 
 // Docker says how an image is built.
 type Docker struct {
+	// Image is an image that was built elsewhere; where it is set, nothing is built. It is not part of the file.
+	Image string `yaml:"-"`
 	// Context is the folder that is sent to the engine, relative to the subject's folder.
 	Context string `yaml:"context"`
 	// Dockerfile is relative to Context.

@@ -72,7 +72,7 @@ func TestDiscoverReadsAllFields(t *testing.T) {
 		Profiles: []string{"2025-11-25", "2026-07-28"},
 		Env:      map[string]string{"GOGC": "200"},
 		Variants: []Variant{{"stateful", map[string]string{"MCP_SESSIONS": "stateful"}, []string{"2025-11-25"}}},
-		Docker:   &Docker{"../..", "servers/go/Dockerfile"},
+		Docker:   &Docker{Context: "../..", Dockerfile: "servers/go/Dockerfile"},
 		Process: &Process{
 			Needs:   []Need{{[]string{"go", "version"}, "1.26", "https://go.dev/dl/"}},
 			Sources: []string{"."},
