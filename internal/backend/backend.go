@@ -38,6 +38,8 @@ var errClosed = errors.New("the backend is closed")
 type Backend interface {
 	// Name is [KindDocker] or [KindProcess].
 	Name() string
+	// Engine is the version of the container engine; empty where there is none.
+	Engine() string
 	// Notes are sentences for the user: why this backend, and what differs from what was asked for.
 	Notes() []string
 	// Build makes all that Start needs, unless it is there already. What it found or made once is used until Close, even when the
@@ -80,6 +82,10 @@ type Instance interface {
 	PeerURL() string
 	// LogPath is the file that has its standard output and standard error.
 	LogPath() string
+	// Image is the digest of the container's image, sha256:<hex>; empty for a process.
+	Image() string
+	// ReadyAfter is how long it took from its start, when all was built, to the first answer on /healthz.
+	ReadyAfter() time.Duration
 	// Usage reads what it uses now.
 	Usage(ctx context.Context) (Usage, error)
 	// Stop sends SIGTERM and waits for the end; after 15 s, or when ctx ends, it kills. It returns the exit code, 128 and the number of the
@@ -97,6 +103,9 @@ type Usage struct {
 	At time.Time
 	// CPU is the time used since the start.
 	CPU time.Duration
+	// Throttled is how long the kernel kept its control group from running because of a quota. The budgets of this package have none, but
+	// what the harness runs in may have one; a process shares its control group with the harness. 0 where the kernel does not tell.
+	Throttled time.Duration
 	// Memory is what is held now, in bytes.
 	Memory int64
 	// PeakMemory is the most that was seen since the start, in bytes: sampled several times a second, and for one process the

@@ -154,6 +154,7 @@ func (d *dockerBackend) makeNetwork(ctx context.Context) error {
 }
 
 func (d *dockerBackend) Name() string    { return KindDocker }
+func (d *dockerBackend) Engine() string  { return d.engine }
 func (d *dockerBackend) Notes() []string { return d.notes }
 
 func (d *dockerBackend) Build(ctx context.Context, s Service) error {
@@ -193,10 +194,14 @@ func (d *dockerBackend) Start(ctx context.Context, s Service) (Instance, error) 
 		go i.follow()
 		go i.wait()
 		if err = awaitHealthy(ctx, i.URL(), i.ended); err == nil {
-			if state, err := c.State(ctx); err == nil {
-				if group, err := findControlGroup(state.Pid, i.id); err == nil {
-					i.group = &group
-				}
+			i.readyAfter = time.Since(i.started)
+			inspected, err := c.Inspect(ctx)
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), i.remove(ctx))
+			}
+			i.image = inspected.Image
+			if group, err := findControlGroup(inspected.State.Pid, i.id); err == nil {
+				i.group = &group
 			}
 			go i.sample()
 			d.add(i)
@@ -233,6 +238,12 @@ func (d *dockerBackend) request(s Service, i *dockerInstance, image string) test
 		Image:  image,
 		Env:    environment(s, host, port),
 		Labels: map[string]string{labelRun: d.run, labelService: s.Name},
+		LifecycleHooks: []testcontainers.ContainerLifecycleHooks{{
+			PreStarts: []testcontainers.ContainerHook{func(context.Context, testcontainers.Container) error {
+				i.started = time.Now()
+				return nil
+			}},
+		}},
 		ConfigModifier: func(c *container.Config) {
 			// The image's check would run in the container's budget, in the middle of what is measured.
 			c.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
@@ -283,11 +294,15 @@ type dockerInstance struct {
 	id        string
 	container testcontainers.Container
 	log       *os.File
+	image     string
 	ended     chan struct{} // closed when the container does not run any more
 	followed  chan struct{} // closed when the log is complete
 
 	// group is nil where the engine must be asked.
 	group *controlGroup
+
+	started    time.Time
+	readyAfter time.Duration
 
 	mu   sync.Mutex
 	peak int64
@@ -300,6 +315,9 @@ type dockerInstance struct {
 func (i *dockerInstance) Name() string    { return i.name }
 func (i *dockerInstance) URL() string     { return localURL(i.port) }
 func (i *dockerInstance) LogPath() string { return i.log.Name() }
+func (i *dockerInstance) Image() string   { return i.image }
+
+func (i *dockerInstance) ReadyAfter() time.Duration { return i.readyAfter }
 
 func (i *dockerInstance) PeerURL() string {
 	if i.peer != "" {
@@ -352,8 +370,7 @@ func (i *dockerInstance) Usage(ctx context.Context) (Usage, error) {
 
 func (i *dockerInstance) read(ctx context.Context) (Usage, error) {
 	if i.group != nil {
-		at, cpu, memory, err := i.group.read()
-		return Usage{At: at, CPU: cpu, Memory: memory}, err
+		return i.group.read()
 	}
 	result, err := i.backend.provider.Client().ContainerStats(ctx, i.id, client.ContainerStatsOptions{})
 	if err != nil {
@@ -368,7 +385,12 @@ func (i *dockerInstance) read(ctx context.Context) (Usage, error) {
 	if memory == 0 {
 		return Usage{}, errEnded // the engine answers with zeros
 	}
-	return Usage{At: stats.Read, CPU: time.Duration(stats.CPUStats.CPUUsage.TotalUsage), Memory: memory}, nil
+	return Usage{
+		At:        stats.Read,
+		CPU:       time.Duration(stats.CPUStats.CPUUsage.TotalUsage),
+		Throttled: time.Duration(stats.CPUStats.ThrottlingData.ThrottledTime),
+		Memory:    memory,
+	}, nil
 }
 
 // activeMemory leaves out the same as controlGroup.read. The name of the counter is that of the version of control groups.

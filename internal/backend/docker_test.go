@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,9 @@ func TestEngineAndKernelTellTheSame(t *testing.T) {
 	if diff := (engine.CPU - kernel.CPU).Abs(); diff > 100*time.Millisecond {
 		t.Errorf("CPU: %v from the engine, %v from the kernel", engine.CPU, kernel.CPU)
 	}
+	if image := i.Image(); !strings.HasPrefix(image, "sha256:") || i.ReadyAfter() <= 0 {
+		t.Errorf("image %q, ready after %v", image, i.ReadyAfter())
+	}
 	if diff := engine.Memory - kernel.Memory; diff < -8<<20 || diff > 8<<20 {
 		t.Errorf("memory: %d bytes from the engine, %d from the kernel", engine.Memory, kernel.Memory)
 	}
@@ -118,27 +122,40 @@ func TestControlGroupFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"cpuacct.usage": "1500\n", "memory.usage_in_bytes": "1000\n",
 		"memory.stat": "inactive_file 400\ntotal_inactive_file 300\n",
-		"cpu.stat":    "usage_usec 2500\nuser_usec 1\n", "memory.current": "2000\n",
+		"cpu.stat":    "usage_usec 2500\nuser_usec 1\nnr_throttled 3\nthrottled_usec 70\nthrottled_time 90\n", "memory.current": "2000\n",
 	} {
 		write(t, filepath.Join(dir, name), text)
 	}
+	at := func(controllers ...string) throttling {
+		return findThrottling(func(controller string) (string, bool) { return dir, slices.Contains(controllers, controller) })
+	}
 	for _, test := range []struct {
-		group  controlGroup
-		cpu    time.Duration
-		memory int64
+		group controlGroup
+		want  Usage
 	}{
-		{controlGroup{cpuFile: filepath.Join(dir, "cpuacct.usage"), memoryDir: dir}, 1500 * time.Nanosecond, 700},
-		{controlGroup{cpuFile: filepath.Join(dir, "cpu.stat"), memoryDir: dir, unified: true}, 2500 * time.Microsecond, 1600},
+		{
+			controlGroup{cpuFile: filepath.Join(dir, "cpuacct.usage"), memoryDir: dir, throttling: at("cpu", "")},
+			Usage{CPU: 1500 * time.Nanosecond, Throttled: 90 * time.Nanosecond, Memory: 700},
+		},
+		{
+			controlGroup{cpuFile: filepath.Join(dir, "cpu.stat"), memoryDir: dir, throttling: at(""), unified: true},
+			Usage{CPU: 2500 * time.Microsecond, Throttled: 70 * time.Microsecond, Memory: 1600},
+		},
+		{
+			controlGroup{cpuFile: filepath.Join(dir, "cpu.stat"), memoryDir: dir, throttling: at(), unified: true},
+			Usage{CPU: 2500 * time.Microsecond, Memory: 1600},
+		},
 	} {
-		_, cpu, memory, err := test.group.read()
-		if err != nil || cpu != test.cpu || memory != test.memory {
-			t.Errorf("unified %v: %v, %d bytes (%v), want %v, %d", test.group.unified, cpu, memory, err, test.cpu, test.memory)
+		got, err := test.group.read()
+		got.At = time.Time{}
+		if err != nil || got != test.want {
+			t.Errorf("unified %v: %+v (%v), want %+v", test.group.unified, got, err, test.want)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "memory.stat")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := (controlGroup{cpuFile: filepath.Join(dir, "cpu.stat"), memoryDir: dir, unified: true}).read(); err == nil {
+	if _, err := (controlGroup{cpuFile: filepath.Join(dir, "cpu.stat"), memoryDir: dir, unified: true}).read(); err == nil {
 		t.Error("no error without memory.stat")
 	}
 }

@@ -34,6 +34,7 @@ func newProcess(logs *logs, why string) *processBackend {
 }
 
 func (p *processBackend) Name() string    { return KindProcess }
+func (p *processBackend) Engine() string  { return "" }
 func (p *processBackend) Notes() []string { return p.notes }
 
 func (p *processBackend) Build(ctx context.Context, s Service) error {
@@ -87,6 +88,7 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	cmd.Stdout, cmd.Stderr = log, log
+	started := time.Now()
 	if err := p.host.StartCommand(cmd, s.CPUs); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
@@ -103,6 +105,7 @@ func (p *processBackend) Start(ctx context.Context, s Service) (Instance, error)
 		_, _ = i.Stop(stopped)
 		return nil, p.logs.failed(i.log, fmt.Errorf("start %s: %w", s.Name, err))
 	}
+	i.readyAfter = time.Since(started)
 	p.add(i)
 	return i, nil
 }
@@ -121,6 +124,8 @@ type processInstance struct {
 	log     string
 	cmd     *exec.Cmd
 	usage   *treeUsage
+
+	readyAfter time.Duration
 	// ended is closed when the main process has been reaped and the rest of its group killed.
 	ended chan struct{}
 
@@ -133,6 +138,9 @@ func (i *processInstance) Name() string    { return i.name }
 func (i *processInstance) URL() string     { return localURL(i.port) }
 func (i *processInstance) PeerURL() string { return i.URL() }
 func (i *processInstance) LogPath() string { return i.log }
+func (i *processInstance) Image() string   { return "" }
+
+func (i *processInstance) ReadyAfter() time.Duration { return i.readyAfter }
 
 func (i *processInstance) Usage(ctx context.Context) (Usage, error) {
 	u, err := i.usage.read()

@@ -15,6 +15,8 @@ const (
 // treeUsage reads what a process and its descendants use, and keeps the peak of their memory.
 type treeUsage struct {
 	leader int
+	// throttled reads how long the control group of the leader was kept from running.
+	throttled func() (time.Duration, error)
 
 	mu      sync.Mutex
 	members []int
@@ -25,7 +27,7 @@ type treeUsage struct {
 
 // watchTree samples memory until ended is closed.
 func watchTree(leader int, ended <-chan struct{}) *treeUsage {
-	t := &treeUsage{leader: leader, members: []int{leader}}
+	t := &treeUsage{leader: leader, throttled: throttledTime(leader), members: []int{leader}}
 	go func() {
 		tick := time.NewTicker(samplePeriod)
 		defer tick.Stop()
@@ -70,9 +72,13 @@ func (t *treeUsage) read() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
+	throttled, err := t.throttled()
+	if err != nil {
+		return Usage{}, err
+	}
 	t.cpu = max(t.cpu, cpu)
 	t.peak = max(t.peak, memory, peak)
-	return Usage{At: at, CPU: t.cpu, Memory: memory, PeakMemory: t.peak}, nil
+	return Usage{At: at, CPU: t.cpu, Throttled: throttled, Memory: memory, PeakMemory: t.peak}, nil
 }
 
 // memory returns what the processes hold, and the system's own peak where it has one that holds for all of them.

@@ -63,6 +63,15 @@ func cpuTime(pids []int) (time.Duration, error) {
 	return sum, nil
 }
 
+// throttledTime reads the throttling of the process's control group, 0 where that cannot be read.
+func throttledTime(pid int) func() (time.Duration, error) {
+	folder, err := controlGroupFolders(pid, "")
+	if err != nil {
+		return throttling{}.read
+	}
+	return findThrottling(folder).read
+}
+
 func residentSet(pid int) (now, peak int64, err error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {

@@ -30,6 +30,7 @@ func (r *recorder) note(event string) {
 }
 
 func (*recorder) Name() string    { return "recorder" }
+func (*recorder) Engine() string  { return "" }
 func (*recorder) Notes() []string { return nil }
 func (*recorder) Close() error    { return nil }
 
@@ -62,6 +63,8 @@ func (i *instance) Name() string                                 { return i.name
 func (i *instance) URL() string                                  { return "http://" + i.name }
 func (i *instance) PeerURL() string                              { return "http://peer." + i.name }
 func (i *instance) LogPath() string                              { return "" }
+func (i *instance) Image() string                                { return "" }
+func (i *instance) ReadyAfter() time.Duration                    { return 0 }
 func (i *instance) Usage(context.Context) (backend.Usage, error) { return backend.Usage{}, nil }
 
 func (i *instance) Stop(ctx context.Context) (int, error) {
