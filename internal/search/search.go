@@ -1,0 +1,72 @@
+// Package search looks for the highest rate that a server keeps up with. It decides which rate to try next, and nothing else.
+package search
+
+import (
+	"math"
+
+	"github.com/mcp-parity/mcp-parity/internal/result"
+)
+
+const (
+	// StartShare is the share of the warm-up's rate with which a search starts: a closed load drives a server to its limit, so that a
+	// quarter is met by almost any server, and two doublings reach the limit.
+	StartShare = 0.25
+	// Resolution is how near the lowest rate that was missed must be to the highest that was met. The confirmation that follows
+	// has a noise of this size.
+	Resolution = 0.05
+	// MaxConfirmations is how often a rate is confirmed, Resolution lower each time. A server that was well for one step and is
+	// not well this far below it has no capacity worth the name.
+	MaxConfirmations = 5
+	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of a thousand there are ten
+	// doublings, then four halvings of the bracket.
+	MaxExploring = 20
+)
+
+// Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The
+// search starts at start, which is the rate of the warm-up times StartShare. A search has found a capacity when its last step is a
+// confirmation that was met.
+//
+// The rate is doubled while it is met, or halved while it is missed; between the highest that was met and the lowest that was missed it is
+// then their geometric mean, until the two are within Resolution. Then the highest that was met is confirmed.
+func Next(start float64, steps []result.Step) (rate int, confirming, done bool) {
+	exploring, confirmed := steps, []result.Step(nil)
+	for i, s := range steps {
+		if s.Confirming {
+			exploring, confirmed = steps[:i], steps[i:]
+			break
+		}
+	}
+	if n := len(confirmed); n > 0 {
+		last := confirmed[n-1]
+		rate = lower(last.AskedPerSecond)
+		return rate, true, last.Met || n == MaxConfirmations || rate < 1
+	}
+
+	met, missed := 0.0, math.Inf(1)
+	for _, s := range exploring {
+		if s.Met {
+			met = max(met, s.AskedPerSecond)
+		} else {
+			missed = min(missed, s.AskedPerSecond)
+		}
+	}
+	switch {
+	case len(exploring) == 0:
+		rate = max(1, int(math.Round(start)))
+	case met == 0 && (missed <= 1 || len(exploring) >= MaxExploring):
+		return 0, false, true
+	case met > 0 && (missed <= met*(1+Resolution) || missed <= met+1 || len(exploring) >= MaxExploring):
+		return int(met), true, false
+	case math.IsInf(missed, 1):
+		rate = int(met) * 2
+	case met == 0:
+		rate = int(missed) / 2
+	default:
+		// Strictly between the two, which are more than 1 apart.
+		rate = min(max(int(math.Round(math.Sqrt(met*missed))), int(met)+1), int(missed)-1)
+	}
+	return rate, false, false
+}
+
+// lower is the next rate to confirm.
+func lower(rate float64) int { return min(int(rate*(1-Resolution)), int(rate)-1) }

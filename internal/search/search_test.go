@@ -1,0 +1,79 @@
+package search_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/search"
+)
+
+// try searches with a server that meets a rate when it says so, and returns the rates that were tried, those of confirmations negative.
+func try(t *testing.T, start float64, meets func(rate int, confirming bool) bool) (tried []int, capacity int) {
+	t.Helper()
+	var steps []result.Step
+	for {
+		rate, confirming, done := search.Next(start, steps)
+		if done {
+			if n := len(steps); n > 0 && steps[n-1].Confirming && steps[n-1].Met {
+				capacity = int(steps[n-1].AskedPerSecond)
+			}
+			return tried, capacity
+		}
+		if rate < 1 || len(steps) > search.MaxExploring+search.MaxConfirmations {
+			t.Fatalf("start %v: rate %d after %d steps", start, rate, len(steps))
+		}
+		steps = append(steps, result.Step{AskedPerSecond: float64(rate), Confirming: confirming, Met: meets(rate, confirming)})
+		if confirming {
+			rate = -rate
+		}
+		tried = append(tried, rate)
+	}
+}
+
+func TestNext(t *testing.T) {
+	upTo := func(limit int) func(int, bool) bool { return func(rate int, _ bool) bool { return rate <= limit } }
+	for _, test := range []struct {
+		name  string
+		start float64
+		meets func(int, bool) bool
+		tried []int
+		found int
+	}{
+		{"from below", 100, upTo(390), []int{100, 200, 400, 283, 336, 367, 383, -383}, 383},
+		{"from above", 1000, upTo(390), []int{1000, 500, 250, 354, 421, 386, 403, -386}, 386},
+		{"right on it", 400, upTo(400), []int{400, 800, 566, 476, 436, 418, -400}, 400},
+		{"small numbers", 0.3, upTo(6), []int{1, 2, 4, 8, 6, 7, -6}, 6},
+		{"nothing is met", 3, upTo(0), []int{3, 1}, 0},
+		{"no call in the warm-up", 0, upTo(0), []int{1}, 0},
+		{
+			"a confirmation that is missed", 100, func(rate int, confirming bool) bool { return rate <= 300 || rate <= 390 && !confirming },
+			[]int{100, 200, 400, 283, 336, 367, 383, -383, -363, -344, -326, -309}, 0,
+		},
+		{
+			"the second is met", 100, func(rate int, confirming bool) bool { return rate <= 370 || rate <= 390 && !confirming },
+			[]int{100, 200, 400, 283, 336, 367, 383, -383, -363}, 363,
+		},
+		{"confirmations at the end of the scale", 1, func(_ int, confirming bool) bool { return !confirming }, nil, 0},
+	} {
+		tried, found := try(t, test.start, test.meets)
+		if test.tried != nil && !slices.Equal(tried, test.tried) || found != test.found {
+			t.Errorf("%s: tried %v and found %d, wanted %v and %d", test.name, tried, found, test.tried, test.found)
+		}
+	}
+}
+
+// Whatever the limit and the start, the search ends soon and finds the limit.
+func TestNextFindsTheLimit(t *testing.T) {
+	for limit := 1; limit < 20000; limit += 1 + limit/7 {
+		for _, start := range []float64{0.1, 1, 7, 100, 3000, 40000} {
+			tried, found := try(t, start, func(rate int, _ bool) bool { return rate <= limit })
+			if lowest := float64(limit) / (1 + search.Resolution); found > limit || float64(found) < lowest-1 {
+				t.Errorf("limit %d, start %v: found %d by %v", limit, start, found, tried)
+			}
+			if len(tried) > search.MaxExploring+1 {
+				t.Errorf("limit %d, start %v: %d steps", limit, start, len(tried))
+			}
+		}
+	}
+}
