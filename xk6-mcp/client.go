@@ -98,8 +98,8 @@ func (c *client) config(sc scene) wire.Config {
 			cfg.Header = withUserAgent(cfg.Header, agent.String)
 		}
 	}
+	cfg.Observer = c.observer(sc)
 	if c.options.metrics != metricsOff {
-		cfg.Observer = c.observer(sc)
 		c.mi.run.observeAuth(c, sc)
 	}
 	return cfg

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,10 @@ import (
 	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
 )
 
-const closedLoop = "../experiments/scripts/closed.js"
+const (
+	closedLoop = "../experiments/scripts/closed.js"
+	openLoop   = "../experiments/scripts/open.js"
+)
 
 // binary is the k6 with the extension, built once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
@@ -217,45 +219,190 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func closedEnv(url, dir string, more map[string]string) map[string]string {
+// loadEnv is what the scripts of the experiments need.
+func loadEnv(url, dir string, more map[string]string) map[string]string {
 	env := map[string]string{
-		"MCP_URL": url, "K6_MCP_HISTOGRAMS": dir, "USERS": "3", "WARMUP": "500ms", "DURATION": "1s",
-		"WORKLOAD": `{"tool":"echo","arguments":{"text":"x"}}`, "EXPECTED": `{"text":"x"}`,
+		"MCP_URL": url, "K6_MCP_HISTOGRAMS": dir, "REVISION": wire.LatestVersion, "SESSIONS": "per_user", "SAMPLE": "20",
+		"USERS": "3", "DURATION": "1500ms", "CALLS": `[{"tool":"echo","arguments":{"text":"x"}}]`, "EXPECTED": `[{"text":"x"}]`,
 	}
-	for name, value := range more {
-		env[name] = value
-	}
+	maps.Copy(env, more)
 	return env
+}
+
+// requireWellKept checks what must hold of any run's files: each log has as many values as the summary says, by whole seconds.
+func requireWellKept(t *testing.T, dir string) map[histlog.Key]histlog.Totals {
+	t.Helper()
+	_, err := histlog.Merge([]string{dir}, "")
+	require.NoError(t, err)
+	parts, err := filepath.Glob(filepath.Join(dir, "*.part"))
+	require.NoError(t, err)
+	assert.Empty(t, parts)
+	return readSummary(t, dir)
+}
+
+// readIterations reads what the scripts write beside the histograms.
+func readIterations(t *testing.T, dir string) (i struct {
+	Iterations int64 `json:"iterations"`
+	Dropped    int64 `json:"dropped_iterations"`
+},
+) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "iterations.json"))
+	require.NoError(t, err)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&i))
+	return i
+}
+
+func closedKey(method, tool string) histlog.Key {
+	return histlog.Key{Scenario: "closed", Method: method, Tool: tool}
 }
 
 func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	server, url := countingServer(t)
 	dir := filepath.Join(t.TempDir(), "histograms")
-	cmd, output := k6(t, closedEnv(url, dir, nil), "--summary-mode", "disabled", closedLoop)
+	cmd, output := k6(t, loadEnv(url, dir, map[string]string{
+		"CALLS":    `[{"tool":"echo","arguments":{"text":"x"}},{"tool":"calculate_fibonacci","arguments":{"n":10}}]`,
+		"EXPECTED": `[{"text":"x"},{"n":10,"result":55}]`, "SAMPLE": "1",
+	}), closedLoop)
 	require.NoError(t, cmd.Run(), output)
+	assert.Empty(t, output.String())
 	assert.EqualValues(t, 3, server.initialized.Load(), "one session per user")
 	assert.EqualValues(t, 3, server.deleted.Load())
 
-	series := readSummary(t, dir)
-	require.Len(t, series, 4)
-	warmup := series[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: "echo", Phase: "warmup"}]
-	measure := series[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: "echo", Phase: "measure"}]
+	series := requireWellKept(t, dir)
+	require.Len(t, series, 5)
 	for _, s := range series {
-		assert.Zero(t, s.Failed+s.ToolFailed+s.Wrong+s.Interrupted, s.FirstError)
+		assert.Zero(t, s.Failed+s.ToolFailed+s.Wrong+s.Interrupted, s.FirstError+s.FirstWrong)
+		assert.Zero(t, s.Responses+s.Lags, "nothing is intended in a closed loop")
 	}
-	assert.Positive(t, warmup.OK)
-	assert.Positive(t, measure.OK)
-	// Wide limits: a busy machine may start k6's users late, and its clock has no part in what is tested.
-	assert.Less(t, warmup.StartUnixMs, measure.StartUnixMs)
-	assert.InDelta(t, 1000, measure.EndUnixMs-measure.StartUnixMs, 900, "the window")
+	for _, method := range []string{"initialize", "notifications/initialized", "DELETE"} {
+		assert.EqualValues(t, 3, series[closedKey(method, "")].OK, method)
+	}
+	first, second := series[closedKey("tools/call", "echo")], series[closedKey("tools/call", "calculate_fibonacci")]
+	assert.Positive(t, first.OK)
+	assert.Equal(t, first.OK, second.OK, "each iteration makes both calls")
+	assert.Equal(t, first.OK, readIterations(t, dir).Iterations)
+	// Wide limits: a busy machine may start k6's users late.
+	assert.InDelta(t, 1500, second.EndUnixMs-first.StartUnixMs, 1000)
+}
 
-	data, err := os.ReadFile(filepath.Join(dir, measure.Hlog))
-	require.NoError(t, err)
-	h, err := hdrhistogram.NewHistogramLogReader(bytes.NewReader(data)).NextIntervalHistogram()
-	require.NoError(t, err)
-	assert.Equal(t, measure.OK, h.TotalCount())
-	assert.Positive(t, h.ValueAtPercentile(50))
+func TestClosedLoopRampsAndSleeps(t *testing.T) {
+	t.Parallel()
+	server, url := countingServer(t)
+	dir := t.TempDir()
+	cmd, output := k6(t, loadEnv(url, dir, map[string]string{"USERS": "4", "RAMP": "2s", "DURATION": "3s", "SLEEP": "100ms"}), closedLoop)
+	require.NoError(t, cmd.Run(), output)
+	assert.EqualValues(t, 4, server.initialized.Load())
+	series := requireWellKept(t, dir)
+	opening := series[closedKey("initialize", "")]
+	assert.Greater(t, opening.EndUnixMs-opening.StartUnixMs, int64(1000), "the users start one after the other")
+	calling := series[closedKey("tools/call", "echo")]
+	assert.Positive(t, calling.OK)
+	assert.LessOrEqual(t, calling.OK, int64(4*31), "each user waits after each of its iterations")
+}
+
+func TestClosedLoopWithASessionForEachCall(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		calls           int64 // in an iteration
+		calling, answer string
+	}{
+		"two calls": {2, `[{"tool":"echo","arguments":{"text":"x"}},{"tool":"calculate_fibonacci","arguments":{"n":10}}]`, `[{"text":"x"},{"n":10,"result":55}]`},
+		"no call":   {0, `[]`, `[]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, url := countingServer(t)
+			dir := t.TempDir()
+			cmd, output := k6(t, loadEnv(url, dir, map[string]string{
+				"SESSIONS": "per_call", "CALLS": test.calling, "EXPECTED": test.answer,
+			}), closedLoop)
+			require.NoError(t, cmd.Run(), output)
+			series := requireWellKept(t, dir)
+			for _, s := range series {
+				assert.Zero(t, s.Failed+s.ToolFailed+s.Wrong+s.Interrupted, s.FirstError+s.FirstWrong)
+			}
+			iterations := readIterations(t, dir).Iterations
+			assert.Positive(t, iterations)
+			sessions := max(1, test.calls) * iterations
+			assert.Equal(t, sessions, server.initialized.Load())
+			assert.Equal(t, sessions, server.deleted.Load())
+			for _, method := range []string{"initialize", "notifications/initialized", "DELETE"} {
+				assert.Equal(t, sessions, series[closedKey(method, "")].OK, method)
+			}
+			assert.Len(t, series, 3+int(test.calls))
+			if test.calls > 0 {
+				assert.Equal(t, iterations, series[closedKey("tools/call", "echo")].OK)
+			}
+		})
+	}
+}
+
+// A server that stops letting clients in: what fails is counted, and users do not spin on it.
+func TestClosedLoopCountsFailedSessions(t *testing.T) {
+	t.Parallel()
+	counted, _ := countingServer(t)
+	var refusing atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Session-Id") == "" && counted.initialized.Load() >= 10 {
+			refusing.Store(true)
+			http.Error(w, "full", http.StatusServiceUnavailable)
+			return
+		}
+		counted.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	cmd, output := k6(t, loadEnv(server.URL, dir, map[string]string{"SESSIONS": "per_call", "DURATION": "3s"}), closedLoop)
+	require.NoError(t, cmd.Run(), output)
+	require.True(t, refusing.Load())
+	opening := requireWellKept(t, dir)[closedKey("initialize", "")]
+	assert.Positive(t, opening.Failed)
+	assert.LessOrEqual(t, opening.Failed, int64(3*4), "each user tries once in a second")
+	assert.Contains(t, opening.FirstError, "503")
+}
+
+func TestOpenLoop(t *testing.T) {
+	t.Parallel()
+	_, url := countingServer(t)
+	for _, sessions := range []string{"per_user", "per_call"} {
+		t.Run(sessions, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd, output := k6(t, loadEnv(url, dir, map[string]string{"RATE": "40", "USERS": "40", "DURATION": "2s", "SESSIONS": sessions}), openLoop)
+			require.NoError(t, cmd.Run(), output)
+			assert.Empty(t, output.String())
+			series := requireWellKept(t, dir)
+			key := func(method, tool string) histlog.Key {
+				return histlog.Key{Scenario: "open", Method: method, Tool: tool}
+			}
+			calling, opening := series[key("tools/call", "echo")], series[key("initialize", "")]
+			iterations := readIterations(t, dir)
+			assert.Zero(t, iterations.Dropped)
+			assert.InDelta(t, 80, iterations.Iterations, 1)
+			assert.Equal(t, iterations.Iterations, calling.OK)
+			assert.Equal(t, iterations.Iterations, calling.Responses)
+			assert.Equal(t, iterations.Iterations, calling.Lags+opening.Lags, "each iteration tells of its lag, with its first request")
+			assert.Zero(t, opening.Responses)
+		})
+	}
+}
+
+// Users who are all busy make k6 drop iterations.
+func TestOpenLoopDrops(t *testing.T) {
+	t.Parallel()
+	_, url := countingServer(t)
+	dir := t.TempDir()
+	cmd, output := k6(t, loadEnv(url, dir, map[string]string{
+		"RATE": "20", "USERS": "1", "CALLS": `[{"tool":"slow","arguments":{"ms":400}}]`, "EXPECTED": `[{"ms":400}]`, "SAMPLE": "1000",
+	}), openLoop)
+	require.NoError(t, cmd.Run(), output)
+	iterations := readIterations(t, dir)
+	assert.Positive(t, iterations.Dropped)
+	assert.InDelta(t, 30, iterations.Iterations+iterations.Dropped, 1)
 }
 
 func TestClosedLoopListsTools(t *testing.T) {
@@ -271,53 +418,61 @@ func TestClosedLoopListsTools(t *testing.T) {
 	}
 	require.NoError(t, session.Close())
 	slices.Sort(names)
-	dir := t.TempDir()
-	cmd, output := k6(t, closedEnv(url, dir, map[string]string{
-		"WORKLOAD": `{"method":"tools/list"}`, "EXPECTED": quote(t, names), "SAMPLE": "1",
-	}), closedLoop)
-	require.NoError(t, cmd.Run(), output)
-	measure := readSummary(t, dir)[histlog.Key{Scenario: "closed", Method: "tools/list", Phase: "measure"}]
-	assert.Positive(t, measure.OK)
-	assert.Zero(t, measure.Wrong, measure.FirstWrong)
+	for want, expected := range map[string][]string{"": names, "/0: want ": append([]string{"another"}, names[1:]...)} {
+		dir := t.TempDir()
+		cmd, output := k6(t, loadEnv(url, dir, map[string]string{
+			"CALLS": `[{"method":"tools/list"}]`, "EXPECTED": quote(t, [][]string{expected}), "SAMPLE": "1",
+		}), closedLoop)
+		require.NoError(t, cmd.Run(), output)
+		listing := requireWellKept(t, dir)[closedKey("tools/list", "")]
+		assert.Positive(t, listing.OK)
+		if want == "" {
+			assert.Zero(t, listing.Wrong, listing.FirstWrong)
+		} else {
+			assert.Equal(t, listing.OK, listing.Wrong)
+			assert.Contains(t, listing.FirstWrong, want)
+		}
+	}
 }
 
 func TestClosedLoopCountsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	_, url := countingServer(t)
+	fibonacci := `[{"tool":"calculate_fibonacci","arguments":{"n":10}}]`
 	for name, test := range map[string]struct {
 		env  map[string]string
 		tool string
 		want func(t *testing.T, s histlog.Totals)
 	}{
-		"wrong answers": {map[string]string{"EXPECTED": `{"text":"y"}`, "SAMPLE": "1"}, "echo", func(t *testing.T, s histlog.Totals) {
+		"wrong answers": {map[string]string{"EXPECTED": `[{"text":"y"}]`, "SAMPLE": "1"}, "echo", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Equal(t, s.OK, s.Wrong)
 			assert.Equal(t, `/text: want "y", got "x"`, s.FirstWrong)
 		}},
 		"equal by value": {map[string]string{
-			"WORKLOAD": `{"tool":"calculate_fibonacci","arguments":{"n":10}}`, "EXPECTED": `{"result":55.0,"n":1e1}`, "SAMPLE": "1",
+			"CALLS": fibonacci, "EXPECTED": `[{"result":55.0,"n":1e1}]`, "SAMPLE": "1",
 		}, "calculate_fibonacci", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Positive(t, s.OK)
 			assert.Zero(t, s.Wrong, s.FirstWrong)
 		}},
 		"missing member": {map[string]string{
-			"WORKLOAD": `{"tool":"calculate_fibonacci","arguments":{"n":10}}`, "EXPECTED": `{"n":10,"result":55,"x":null}`, "SAMPLE": "1",
+			"CALLS": fibonacci, "EXPECTED": `[{"n":10,"result":55,"x":null}]`, "SAMPLE": "1",
 		}, "calculate_fibonacci", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Equal(t, "/x: missing", s.FirstWrong)
 		}},
-		"sampled": {map[string]string{"EXPECTED": `{}`, "SAMPLE": "1000000"}, "echo", func(t *testing.T, s histlog.Totals) {
+		"sampled": {map[string]string{"EXPECTED": `[{}]`, "SAMPLE": "1000000"}, "echo", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
-			assert.Zero(t, s.Wrong, "each user has sampled in the warm-up only")
+			assert.EqualValues(t, 3, s.Wrong, "each user's first answer")
 		}},
-		"tool errors": {map[string]string{"WORKLOAD": `{"tool":"fail"}`}, "fail", func(t *testing.T, s histlog.Totals) {
+		"tool errors": {map[string]string{"CALLS": `[{"tool":"fail"}]`}, "fail", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Positive(t, s.ToolFailed)
 			assert.Equal(t, s.ToolFailed, s.Errors[wire.KindTool])
 			assert.Empty(t, s.Hlog)
 		}},
-		"protocol errors": {map[string]string{"WORKLOAD": `{"tool":"none"}`}, "none", func(t *testing.T, s histlog.Totals) {
+		"protocol errors": {map[string]string{"CALLS": `[{"tool":"none"}]`}, "none", func(t *testing.T, s histlog.Totals) {
 			t.Helper()
 			assert.Positive(t, s.Failed)
 			assert.Contains(t, s.FirstError, "-32602")
@@ -326,28 +481,39 @@ func TestClosedLoopCountsWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd, output := k6(t, closedEnv(url, dir, test.env), closedLoop)
+			cmd, output := k6(t, loadEnv(url, dir, test.env), closedLoop)
 			require.NoError(t, cmd.Run(), output)
-			test.want(t, readSummary(t, dir)[histlog.Key{Scenario: "closed", Method: "tools/call", Tool: test.tool, Phase: "measure"}])
+			test.want(t, requireWellKept(t, dir)[closedKey("tools/call", test.tool)])
 		})
 	}
 }
 
-func TestClosedLoopRefusesBadInput(t *testing.T) {
+func TestLoadScriptsRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	for want, env := range map[string]map[string]string{
-		"MCP_URL is not set":                       {"MCP_URL": ""},
-		"WORKLOAD: ":                               {"WORKLOAD": "{"},
-		"WORKLOAD must be":                         {"WORKLOAD": `{"method":"ping"}`},
-		"WORKLOAD has an unknown member args":      {"WORKLOAD": `{"tool":"echo","args":{}}`},
-		"EXPECTED is not set":                      {"EXPECTED": ""},
-		"USERS: want a whole number":               {"USERS": "0"},
-		"DURATION: want a number with ms, s or m":  {"DURATION": "10"},
-		"no session with http://127.0.0.1:9/mcp: ": {"MCP_URL": "http://127.0.0.1:9/mcp"},
+	for want, test := range map[string]struct {
+		script string
+		env    map[string]string
+	}{
+		"MCP_URL is not set":                              {closedLoop, map[string]string{"MCP_URL": ""}},
+		"REVISION is not set":                             {closedLoop, map[string]string{"REVISION": ""}},
+		"SESSIONS: want per_user or per_call, got global": {closedLoop, map[string]string{"SESSIONS": "global"}},
+		"CALLS: Unexpected end":                           {closedLoop, map[string]string{"CALLS": "{"}},
+		"CALLS: want a JSON array":                        {closedLoop, map[string]string{"CALLS": "{}"}},
+		"CALLS: want {":                                   {closedLoop, map[string]string{"CALLS": `[{"method":"ping"}]`}},
+		"CALLS has an unknown member args":                {closedLoop, map[string]string{"CALLS": `[{"tool":"echo","args":{}}]`}},
+		"CALLS is empty":                                  {closedLoop, map[string]string{"CALLS": `[]`, "EXPECTED": `[]`}},
+		"EXPECTED is not set":                             {closedLoop, map[string]string{"EXPECTED": ""}},
+		"EXPECTED has 0 members, CALLS has 1":             {closedLoop, map[string]string{"EXPECTED": "[]"}},
+		"USERS: want a whole number":                      {closedLoop, map[string]string{"USERS": "0"}},
+		"DURATION: want a number with ms, s or m":         {closedLoop, map[string]string{"DURATION": "10"}},
+		"RAMP: want less than DURATION":                   {closedLoop, map[string]string{"RAMP": "2s"}},
+		"RATE is not set":                                 {openLoop, nil},
+		"no session with http://127.0.0.1:9/mcp: connect": {closedLoop, nil},
+		"no session with http://127.0.0.1:9/mcp: ":        {openLoop, map[string]string{"RATE": "10", "SESSIONS": "per_call"}},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			cmd, output := k6(t, closedEnv("http://127.0.0.1:9/mcp", t.TempDir(), env), closedLoop)
+			cmd, output := k6(t, loadEnv("http://127.0.0.1:9/mcp", t.TempDir(), test.env), test.script)
 			require.Error(t, cmd.Run())
 			assert.Contains(t, output.String(), want)
 		})
@@ -359,14 +525,14 @@ func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	server, url := countingServer(t)
 	dir := t.TempDir()
-	cmd, output := k6(t, closedEnv(url, dir, map[string]string{"DURATION": "1m"}), closedLoop)
+	cmd, output := k6(t, loadEnv(url, dir, map[string]string{"DURATION": "1m"}), closedLoop)
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool { return server.initialized.Load() == 3 }, 30*time.Second, 10*time.Millisecond)
 	time.Sleep(200 * time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.Error(t, cmd.Wait(), "k6 says that it was interrupted")
 	assert.EqualValues(t, 3, server.deleted.Load(), output)
-	assert.NotEmpty(t, readSummary(t, dir))
+	assert.NotEmpty(t, requireWellKept(t, dir))
 	assert.NotContains(t, output.String(), "panic")
 }
 

@@ -62,9 +62,9 @@ func TestOpenLoopShowsAStall(t *testing.T) {
 	series := readSummary(t, dir)[histlog.Key{Scenario: "open", Method: "tools/call", Tool: "echo"}]
 	assert.Positive(t, series.OK)
 	assert.Equal(t, series.OK, series.Responses)
-	r := histlog.NewRecorder()
-	require.NoError(t, r.Merge(dir))
-	for _, row := range r.All() {
+	rows, err := histlog.Merge([]string{dir}, "")
+	require.NoError(t, err)
+	for _, row := range rows {
 		if row.Tool == "echo" {
 			assert.Greater(t, row.Response.P99, int64(1_000_000))
 			assert.GreaterOrEqual(t, row.Response.P50, row.Duration.P50)
@@ -199,7 +199,7 @@ func TestAuth(t *testing.T) {
 func TestExecutionSegments(t *testing.T) {
 	t.Parallel()
 	_, url := countingServer(t)
-	merged := histlog.NewRecorder()
+	var dirs []string
 	for i := range 2 {
 		dir := t.TempDir()
 		segment := []string{"0:1/2", "1/2:1"}[i]
@@ -210,9 +210,11 @@ func TestExecutionSegments(t *testing.T) {
 			export default function () { client.session().callTool('echo', {text: 'x'}) }`,
 			"--execution-segment", segment, "--execution-segment-sequence", "0,1/2,1")
 		require.NoError(t, err, output)
-		require.NoError(t, merged.Merge(dir))
+		dirs = append(dirs, dir)
 	}
-	for _, row := range merged.All() {
+	rows, err := histlog.Merge(dirs, "")
+	require.NoError(t, err)
+	for _, row := range rows {
 		if row.Tool == "echo" {
 			assert.InDelta(t, 40, row.OK, 2)
 			assert.Equal(t, row.OK, row.Responses)

@@ -277,7 +277,7 @@ func (c *client) record(sc scene, version string, a about, r *wire.Reply) labels
 		response = r.End.Sub(sc.intended)
 	}
 	if l.hist != nil {
-		l.hist.Add(r, response)
+		l.hist.Add(r, response, sc.lag)
 	}
 	var kind wire.Kind
 	if r.Err != nil {

@@ -455,6 +455,7 @@ func TestEndOfRun(t *testing.T) {
 	assert.EqualValues(t, 4, deleted.Load(), "every session is ended, once")
 	ended := vu.drain()
 	assert.Equal(t, []string{
+		"mcp_req_failed", "mcp_req_failed", "mcp_req_failed", "mcp_reqs", "mcp_reqs", "mcp_reqs", // DELETE
 		"mcp_session_duration", "mcp_session_duration", "mcp_session_duration",
 		"mcp_sessions_open", "mcp_sessions_open", "mcp_sessions_open",
 	}, names(ended))

@@ -14,6 +14,13 @@ import (
 
 // observer counts what happens in a session beside its calls, with the tags of its opening.
 func (c *client) observer(sc scene) wire.Observer {
+	lasting := sc.rest()
+	lasting.aside = true
+	lasting.ctx = context.Background() // it outlives the iteration
+	exchange := func(r *wire.Reply) { c.record(lasting, "", about{method: r.Method}, r) }
+	if c.options.metrics == metricsOff { // the histograms do not depend on it
+		return wire.Observer{Exchange: exchange}
+	}
 	m := c.mi.metrics
 	tags := metrics.TagsAndMeta{Tags: sc.base.Tags}
 	tags.SetSystemTagOrMetaIfEnabled(sc.state.Options.SystemTags, metrics.TagURL, c.options.url)
@@ -22,11 +29,8 @@ func (c *client) observer(sc scene) wire.Observer {
 		return tags.Tags.With("method", c.mi.run.methods.bounded(method))
 	}
 	count := func(tags *metrics.TagSet, m *metrics.Metric, value float64) { c.count(sc.state, tags, m, value) }
-	lasting := sc.rest()
-	lasting.aside = true
-	lasting.ctx = context.Background() // it outlives the iteration
 	o := wire.Observer{
-		Exchange: func(r *wire.Reply) { c.record(lasting, "", about{method: r.Method}, r) },
+		Exchange: exchange,
 		Notification: func(n wire.Notification) {
 			count(of(n.Method).With("stream", string(n.Stream)), m.notifications, 1)
 		},

@@ -41,7 +41,7 @@ type run struct {
 	logger logrus.FieldLogger
 	tags   *metrics.TagSet // of the whole run
 
-	histograms atomic.Pointer[histlog.Recorder] // nil when none are wanted
+	histograms atomic.Pointer[histlog.Recorder] // nil when none are wanted, and after the end
 	dir        string                           // of the histograms
 	dirFixed   bool                             // the environment has said so, and a script cannot say otherwise
 
@@ -146,11 +146,12 @@ func (r *run) keepHistograms(dir string) error {
 	case r.dir != "":
 		return fmt.Errorf("the histograms go to %q already: all clients of a script share one directory", r.dir)
 	}
-	if err := histlog.Prepare(dir); err != nil {
+	recorder, err := histlog.Start(dir)
+	if err != nil {
 		return err
 	}
 	r.dir = dir
-	r.histograms.Store(histlog.NewRecorder())
+	r.histograms.Store(recorder)
 	return nil
 }
 
@@ -191,8 +192,8 @@ func (r *run) end() {
 	}
 	r.mu.Unlock()
 
-	if histograms := r.histograms.Load(); histograms != nil {
-		if err := histograms.Write(r.dir); err != nil {
+	if histograms := r.histograms.Swap(nil); histograms != nil {
+		if err := histograms.Close(); err != nil {
 			r.logger.WithError(err).Error("the MCP histograms could not be written")
 		}
 	}

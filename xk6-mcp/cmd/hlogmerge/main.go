@@ -36,29 +36,19 @@ func merge(w io.Writer, out string, dirs []string) error {
 	if len(dirs) == 0 {
 		return errors.New("name the directories to merge; -h says more")
 	}
-	r := histlog.NewRecorder()
-	for _, dir := range dirs {
-		if err := r.Merge(dir); err != nil {
-			return err
-		}
+	rows, err := histlog.Merge(dirs, out)
+	if err != nil {
+		return err
 	}
-	if out != "" {
-		if err := histlog.Prepare(out); err != nil {
-			return err
-		}
-		if err := r.Write(out); err != nil {
-			return err
-		}
-	}
-	return print(w, r)
+	return print(w, rows)
 }
 
-// print writes one line per series, and one more where there are response times. Times are in
-// milliseconds.
-func print(w io.Writer, r *histlog.Recorder) error {
+// print writes one line per series, and more where there are response times or lags. Times
+// are in milliseconds.
+func print(w io.Writer, rows []histlog.Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tphase\tmethod\ttool\ttime\tok\tfailed\ttool failed\twrong\tp50 ms\tp95 ms\tp99 ms\tp99.9 ms\tmax ms\t")
-	for _, row := range r.All() {
+	fmt.Fprintln(t, "scenario\tphase\tmethod\ttool\ttime\tcount\tfailed\ttool failed\twrong\tp50 ms\tp95 ms\tp99 ms\tp99.9 ms\tmax ms\t")
+	for _, row := range rows {
 		line := func(of string, ok int64, p histlog.Percentiles) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", row.Scenario, row.Phase, row.Method, row.Tool, of,
 				ok, row.Failed, row.ToolFailed, row.Wrong, ms(p.P50), ms(p.P95), ms(p.P99), ms(p.P999), ms(p.Max))
@@ -66,6 +56,9 @@ func print(w io.Writer, r *histlog.Recorder) error {
 		line("call", row.OK, row.Duration)
 		if row.Responses > 0 {
 			line("response", row.Responses, row.Response)
+		}
+		if row.Lags > 0 {
+			line("lag", row.Lags, row.Lag)
 		}
 	}
 	return t.Flush()

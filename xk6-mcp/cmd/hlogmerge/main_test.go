@@ -17,19 +17,21 @@ func TestMerge(t *testing.T) {
 	t.Parallel()
 	var dirs []string
 	for i := range 2 {
-		r := histlog.NewRecorder()
+		dir := t.TempDir()
+		r, err := histlog.Start(dir)
+		require.NoError(t, err)
 		d := time.Duration(i+1) * 10 * time.Millisecond
 		start := time.UnixMilli(1_700_000_000_000)
 		r.Series(histlog.Key{Scenario: "s", Method: "ping"}).Add(
-			&wire.Reply{Start: start, End: start.Add(d), Timings: wire.Timings{Duration: d}}, 2*d)
-		dir := t.TempDir()
-		require.NoError(t, r.Write(dir))
+			&wire.Reply{Start: start, End: start.Add(d), Timings: wire.Timings{Duration: d}}, 2*d, d/2)
+		require.NoError(t, r.Close())
 		dirs = append(dirs, dir)
 	}
 	out := filepath.Join(t.TempDir(), "merged")
 	var b bytes.Buffer
 	require.NoError(t, merge(&b, out, dirs))
 	assert.Regexp(t, `s +ping +call +2 +0 +0 +0 +10\.\d+ +20\.\d+`, b.String())
+	assert.Regexp(t, `s +ping +lag +2 +0 +0 +0 +5\.\d+ +10\.\d+`, b.String())
 	assert.Regexp(t, `s +ping +response +2 +0 +0 +0 +20\.\d+ +40\.\d+`, b.String())
 
 	var again bytes.Buffer

@@ -1,7 +1,6 @@
 package histlog
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,112 +8,123 @@ import (
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
 )
 
 // SummaryFile is the name of the file with the totals. It is written last: when it is there, so are
-// the histograms that it names.
+// the logs that it names.
 const SummaryFile = "summary.json"
+
+// Version of the format of a directory. Version 1 had one histogram in each log.
+const Version = 2
+
+// partSuffix marks a log that grows.
+const partSuffix = ".part"
 
 // Summary is the content of SummaryFile.
 type Summary struct {
-	Version int      `json:"version"` // of this format: 1
-	Unit    string   `json:"unit"`    // of the histograms: "us"
-	Series  []Totals `json:"series"`
+	Version    int      `json:"version"`
+	Unit       string   `json:"unit"`        // of the histograms: "us"
+	IntervalMs int64    `json:"interval_ms"` // of each histogram: 1000
+	Series     []Totals `json:"series"`
 }
 
-// Prepare makes the directory and removes the summary of an earlier run from it, so that a run that
-// dies leaves none.
-func Prepare(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { // #nosec G301 -- results are for others to read
-		return err
-	}
-	if err := os.Remove(filepath.Join(dir, SummaryFile)); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return nil
+const (
+	unit       = "us"
+	intervalMs = 1000
+)
+
+func newTotals(key Key) Totals {
+	return Totals{Key: key, Errors: map[wire.Kind]int64{}}
 }
 
-// Write writes one log per series and the summary to a directory that exists.
-func (r *Recorder) Write(dir string) error {
-	summary := Summary{Version: 1, Unit: "us", Series: []Totals{}}
-	taken := map[string]bool{}
-	for _, s := range r.sorted() {
-		totals := s.Totals()
-		logs, err := s.encode(&totals)
-		if err != nil {
-			return fmt.Errorf("encode the histogram of %s %s: %w", totals.Method, totals.Tool, err)
-		}
-		stem := fileStem(totals.Key, taken)
-		for _, log := range logs {
-			*log.name = stem + log.suffix
-			if err := writeFile(dir, *log.name, log.data); err != nil {
-				return err
-			}
-		}
-		summary.Series = append(summary.Series, totals)
+func writeSummary(dir string, series []Totals) error {
+	if series == nil {
+		series = []Totals{}
 	}
-	data, err := json.MarshalIndent(summary, "", "  ")
+	data, err := json.MarshalIndent(Summary{Version: Version, Unit: unit, IntervalMs: intervalMs, Series: series}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return writeFile(dir, SummaryFile, append(data, '\n'))
-}
-
-// file is a log to be written, and where its name belongs in the totals.
-type file struct {
-	name   *string
-	suffix string
-	data   []byte
-}
-
-func (s *Series) encode(t *Totals) (files []file, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range []struct {
-		hist   *hdrhistogram.Histogram
-		what   string
-		name   *string
-		suffix string
-	}{
-		{s.hist, "Microseconds of successful calls", &t.Hlog, ".hlog"},
-		{s.responses, "Microseconds of successful calls from their intended start", &t.ResponseHlog, ".response.hlog"},
-	} {
-		if h.hist == nil || h.hist.TotalCount() == 0 {
-			continue
-		}
-		data, err := encode(h.hist, h.what, *t)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file{name: h.name, suffix: h.suffix, data: data})
+	f, err := os.CreateTemp(dir, SummaryFile+".*")
+	if err != nil {
+		return err
 	}
-	return files, nil
+	_, err = f.Write(append(data, '\n'))
+	return install(f, filepath.Join(dir, SummaryFile), err)
 }
 
-func encode(h *hdrhistogram.Histogram, what string, t Totals) ([]byte, error) {
-	h.SetStartTimeMs(t.StartUnixMs)
-	h.SetEndTimeMs(t.EndUnixMs)
-	key, err := json.Marshal(t.Key)
+// install gives a file that has been written its name at once, so that no reader sees half of it. A
+// failure to write it removes it instead.
+func install(f *os.File, path string, err error) error {
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the failure above is the one to report
+	}
+	return err
+}
+
+// log is a log that grows under its name and partSuffix, by whole lines.
+type log struct {
+	file *os.File
+	name string
+}
+
+// createLog begins a log; first is the second of its first interval.
+func createLog(dir, name, meaning string, key Key, first int64) (*log, error) {
+	f, err := os.Create(filepath.Join(dir, name+partSuffix)) // #nosec G304 -- in the directory of the histograms
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	w := hdrhistogram.NewHistogramLogWriter(&b)
+	l := &log{file: f, name: name}
+	about, err := json.Marshal(key)
+	if err != nil {
+		return l, err
+	}
+	var text strings.Builder
+	w := hdrhistogram.NewHistogramLogWriter(&text)
 	for _, write := range []func() error{
 		w.OutputLogFormatVersion,
 		func() error {
-			return w.OutputComment("[" + what + ", Interval_Max in seconds: " + string(key) + "]")
+			return w.OutputComment("[" + meaning + ", Interval_Max in seconds: " + string(about) + "]")
 		},
-		func() error { return w.OutputStartTime(t.StartUnixMs) },
+		func() error { return w.OutputStartTime(first * intervalMs) },
 		w.OutputLegend,
-		func() error { return w.OutputIntervalHistogram(h) },
 	} {
 		if err := write(); err != nil {
-			return nil, err
+			return l, err
 		}
 	}
-	return b.Bytes(), nil
+	_, err = f.WriteString(text.String())
+	return l, err
 }
+
+// append writes the histogram of a second.
+func (l *log) append(second int64, h *hdrhistogram.Histogram) error {
+	h.SetStartTimeMs(second * intervalMs)
+	h.SetEndTimeMs((second + 1) * intervalMs)
+	return hdrhistogram.NewHistogramLogWriter(l.file).OutputIntervalHistogram(h)
+}
+
+// finish gives the log its name.
+func (l *log) finish() (name string, err error) {
+	return l.name, install(l.file, strings.TrimSuffix(l.file.Name(), partSuffix), nil)
+}
+
+// abandon leaves the log as it is.
+func (l *log) abandon() error { return l.file.Close() }
 
 // fileStem makes a name of a key that a file system and a person can read. Keys that differ only in
 // what is replaced get a number.
@@ -139,31 +149,4 @@ func fileStem(k Key, taken map[string]bool) string {
 	}
 	taken[name] = true
 	return name
-}
-
-// writeFile puts a file in place at once, so that no reader sees half of it.
-func writeFile(dir, name string, data []byte) (err error) {
-	f, err := os.CreateTemp(dir, name+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, name))
 }

@@ -108,8 +108,8 @@ func DefaultReply(method string) (Canned, bool) {
 // Observer is told what happens beside the calls. Its functions are called from several goroutines and
 // must not block; those that are nil are not called.
 type Observer struct {
-	// Exchange is an exchange that no call returns: notifications/cancelled, and answers to requests
-	// of the server, under the method of the request.
+	// Exchange is an exchange that no call returns: notifications/cancelled, answers to requests of the
+	// server, under the method of the request, and the DELETE that ends a session.
 	Exchange func(*Reply)
 	// Notification is each notification, on whatever stream.
 	Notification func(Notification)

@@ -48,7 +48,13 @@ func (t *streamable) end(ctx context.Context, opts Options) error {
 	}
 	r := t.send(ctx, http.MethodDelete, t.url, &Reply{Method: "DELETE"}, &outgoing{opts: opts},
 		func(*exchange, *http.Response) *Error { return nil })
-	if r.Err != nil && r.Status != http.StatusMethodNotAllowed && r.Status != http.StatusNotFound {
+	if r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotFound {
+		r.Err = nil // the server lets no client end a session, or has ended this one itself
+	}
+	if observe := t.cfg.Observer.Exchange; observe != nil {
+		observe(r)
+	}
+	if r.Err != nil {
 		return r.Err
 	}
 	return nil
