@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -194,11 +193,6 @@ func linearAxis(label string, least, most float64) axis {
 		a.Ticks = append(a.Ticks, mark{i * step, number(i * step)})
 	}
 	return a
-}
-
-// number writes what is known to be short without a tail of digits.
-func number(x float64) string {
-	return strconv.FormatFloat(math.Round(x*1e6)/1e6+0, 'f', -1, 64) // + 0, because there is a -0
 }
 
 // tenths rounds a place to a tenth of a unit, which is finer than a screen shows.

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/result"
+)
+
+// column is a figure of every cell under a workload.
+type column struct {
+	name string
+	// read returns what stands in the table; f is not nil.
+	read func(f *result.Figures) cell
+}
+
+// columns returns the figures that tell something about the workload.
+func columns(w experiment.Workload) []column {
+	rate := column{"calls/s", func(f *result.Figures) cell { return spread(f.CallsPerSecond, 1) }}
+	unit := "calls"
+	switch {
+	case len(w.Calls) == 0:
+		rate = column{"sessions/s", func(f *result.Figures) cell { return spread(f.IterationsPerSecond, 1) }}
+		unit = "sessions"
+	case w.Load.Shape == experiment.ShapeSearch:
+		rate = column{"calls/s at " + objective(*w.Load.Objective), func(f *result.Figures) cell { return atLeast(f, spread(f.CallsPerSecond, 1)) }}
+	}
+	all := []column{rate}
+	if len(w.Calls) > 1 {
+		all = append(all, column{"iterations/s", func(f *result.Figures) cell { return atLeast(f, spread(f.IterationsPerSecond, 1)) }})
+	}
+	mebi := 1.0 / (1 << 20)
+	return append(all,
+		column{"× " + w.Reference, func(f *result.Figures) cell { return relation(f.Ratio) }},
+		column{"p50 ms", func(f *result.Figures) cell { return minor(spread(f.P50MS, 1)) }},
+		column{"p95 ms", func(f *result.Figures) cell { return minor(spread(f.P95MS, 1)) }},
+		column{"p99 ms", func(f *result.Figures) cell { return minor(spread(f.P99MS, 1)) }},
+		column{"CPU s / 1,000 " + unit, func(f *result.Figures) cell { return minor(spread(f.CPUSecondsPer1000, 1)) }},
+		column{"idle MiB", func(f *result.Figures) cell { return minor(spread(f.MemoryIdle, mebi)) }},
+		column{"peak MiB", func(f *result.Figures) cell { return minor(spread(f.MemoryPeak, mebi)) }},
+	)
+}
+
+// figureTables makes the tables of the run's cells: a group of rows for each workload, in the order of the experiment, because a ranking
+// would claim more than the intervals can show. Workloads that follow each other and have the same columns share a table.
+func figureTables(run *result.Run) []grid {
+	var all []grid
+	for _, w := range run.Experiment.Workloads {
+		columns := columns(w)
+		head := []string{"workload", "server"}
+		for _, c := range columns {
+			head = append(head, c.name)
+		}
+		head = append(head, "launches", "errors")
+		if len(all) == 0 || !slices.Equal(all[len(all)-1].Head, head) {
+			all = append(all, grid{Names: 2, Remarks: true, Head: head})
+		}
+		g := group{Name: w.Name}
+		for _, c := range run.Cells {
+			if c.Workload == w.Name {
+				g.Rows = append(g.Rows, figureRow(c, columns, w.Reference == c.Subject))
+			}
+		}
+		last := &all[len(all)-1]
+		last.Groups = append(last.Groups, g)
+	}
+	return all
+}
+
+// figureRow writes a cell for a table: its figures, or in the last place why there are none.
+func figureRow(c result.Cell, columns []column, reference bool) row {
+	r := row{Void: c.Figures == nil, Cells: []cell{{Value: c.Subject}}}
+	for _, column := range columns {
+		switch {
+		case c.Figures == nil:
+			r.Cells = append(r.Cells, cell{Value: noFigure})
+		case reference && strings.HasPrefix(column.name, "× "):
+			r.Cells = append(r.Cells, cell{Value: "1"})
+		default:
+			r.Cells = append(r.Cells, column.read(c.Figures))
+		}
+	}
+	remark := fmt.Sprint(c.Errors)
+	if c.Figures == nil {
+		remark = "invalid: " + strings.Join(c.Invalid, "; ")
+	}
+	return row{Void: r.Void, Cells: append(r.Cells, cell{Value: fmt.Sprintf("%d/%d", c.Valid, c.Launches)}, cell{Value: remark})}
+}
+
+// objective says what a search looks for: "p99 ≤ 50 ms".
+func objective(o experiment.Objective) string {
+	return fmt.Sprintf("p%s ≤ %s", number(o.Percentile), milliseconds(o.Latency))
+}
+
+// spread writes a figure times a factor, and how far its interval reaches from it at most: terse, as there are ten in a row.
+func spread(f result.Figure, factor float64) cell {
+	c := cell{Value: significant(f.Value * factor)}
+	if f.Low != nil && f.High != nil && f.Value != 0 {
+		c.Interval = "± " + percent(max(f.Value-*f.Low, *f.High-f.Value)/f.Value)
+	}
+	return c
+}
+
+func minor(c cell) cell {
+	c.Minor = true
+	return c
+}
+
+// atLeast marks what was limited by the load generator rather than by the server.
+func atLeast(f *result.Figures, c cell) cell {
+	if f.Limited {
+		c.Value = "≥ " + c.Value
+	}
+	return c
+}
+
+// relation writes a ratio with its interval, after a ~ if it cannot be told from 1.
+func relation(r *result.Ratio) cell {
+	if r == nil {
+		return cell{Value: noFigure}
+	}
+	c := cell{Value: significant(r.Value)}
+	if r.Same {
+		c.Value = "~ " + c.Value
+	}
+	if r.Low != nil && r.High != nil {
+		c.Interval = fmt.Sprintf("(%s–%s)", significant(*r.Low), significant(*r.High))
+	}
+	return c
+}
