@@ -57,10 +57,10 @@ const (
 // Call is one request. One of Tool and Method is set.
 type Call struct {
 	// Tool is called through tools/call with Arguments.
-	Tool      string         `json:"tool,omitempty"`
-	Arguments map[string]any `json:"arguments,omitempty"`
+	Tool      string         `yaml:"tool" json:"tool,omitempty"`
+	Arguments map[string]any `yaml:"arguments" json:"arguments,omitempty"`
 	// Method is MethodListTools.
-	Method string `json:"method,omitempty"`
+	Method string `yaml:"method" json:"method,omitempty"`
 }
 
 // MethodListTools is the only method other than tools/call that can be a call of a workload.
@@ -99,10 +99,10 @@ type Load struct {
 // Objective is met when that percentile of latency, from the intended start of an iteration, is at most Latency, and nothing failed or
 // was dropped.
 type Objective struct {
-	Percentile float64  `json:"percentile"`
-	Latency    Duration `json:"latency"`
+	Percentile float64  `yaml:"percentile" json:"percentile"`
+	Latency    Duration `yaml:"latency" json:"latency"`
 	// Step is how long each rate is tried.
-	Step Duration `json:"step"`
+	Step Duration `yaml:"step" json:"step"`
 }
 
 // Script returns the path of the k6 script for a shape, below the project's root. A search is a series of open loads.

@@ -3,29 +3,48 @@ package experiment_test
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 )
 
 const root = "../.."
 
+const second = experiment.Duration(time.Second)
+
+func TestAll(t *testing.T) {
+	all, err := experiment.All(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name)
+		for _, w := range e.Workloads {
+			if _, err := os.Stat(experiment.Script(root, w.Load.Shape)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if want := []string{"capacity", "quick", "session-cost", "tmdevlab-v1"}; !slices.Equal(names, want) {
+		t.Errorf("experiments are %v, wanted %v", names, want)
+	}
+}
+
 func TestQuick(t *testing.T) {
 	e, err := experiment.Find(root, "quick")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(e.Plan(1)), 20; got != want {
-		t.Errorf("quick has %d launches, wanted %d", got, want)
-	}
-	if _, err := os.Stat(e.Load.Script(root)); err != nil {
-		t.Error(err)
-	}
-	arguments, err := e.Workload("process_json_data").ArgumentsJSON()
+	arguments, err := e.Workload("process_json_data").Calls[0].ArgumentsJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,28 +64,95 @@ func TestFindListsKnown(t *testing.T) {
 	}
 }
 
+// valid has every field, each shape of load, and each way to write calls.
 const valid = `name: x
 title: X
-subjects: [go, go/stateful]
+published: a-table
+subjects: [go, go/stateful, node]
 reference: go
+launches: 3
 load:
   shape: closed
   users: 2
+  ramp: 500ms
+  sleep: 100ms
   warmup: 1s
-  duration: 2s
-launches: 3
+  duration: 20s
 workloads:
   - name: fib
     tool: calculate_fibonacci
     arguments: {n: 3}
   - name: list
     method: tools/list
+    subjects: [python, node, go]
+    reference: node
+    launches: 1
+    revision: 2026-07-28
+    load: {users: 5, duration: 1m}
+  - name: steady
+    calls:
+      - {tool: calculate_fibonacci, arguments: {n: 4}}
+      - method: tools/list
+    load: {shape: open, users: 4, rate: 50, warmup: 2s, duration: 3s}
+  - name: most
+    tool: process_json_data
+    arguments: {data: {a: [1, null, x]}}
+    load:
+      shape: search
+      users: 100
+      objective: {percentile: 99, latency: 50ms, step: 4s}
+      warmup: 1s
+      duration: 60s
+  - name: session
+    sessions: per_call
+    calls: []
 `
 
 func TestParse(t *testing.T) {
 	e, err := experiment.Parse("experiments/x.yaml", []byte(valid))
 	if err != nil {
 		t.Fatal(err)
+	}
+	closed := experiment.Load{
+		Shape: "closed", Users: 2, Ramp: second / 2, Sleep: second / 10, Warmup: second, Duration: 20 * second,
+	}
+	more := closed
+	more.Users, more.Duration = 5, 60*second
+	subjects := []string{"go", "go/stateful", "node"}
+	want := experiment.Experiment{
+		Name: "x", Title: "X", Published: "a-table", Scale: 1, Subjects: []string{"go", "go/stateful", "node", "python"},
+		Workloads: []experiment.Workload{
+			{
+				Name: "fib", Subjects: subjects, Reference: "go", Launches: 3, Load: closed, Revision: "2025-11-25", Sessions: "per_user",
+				Calls: []experiment.Call{{Tool: "calculate_fibonacci", Arguments: map[string]any{"n": uint64(3)}}},
+			},
+			{
+				Name: "list", Subjects: []string{"go", "node", "python"}, Reference: "node", Launches: 1, Load: more, Revision: "2026-07-28",
+				Sessions: "per_user", Calls: []experiment.Call{{Method: "tools/list"}},
+			},
+			{
+				Name: "steady", Subjects: subjects, Reference: "go", Launches: 3,
+				Load:     experiment.Load{Shape: "open", Users: 4, Rate: 50, Warmup: 2 * second, Duration: 3 * second},
+				Revision: "2025-11-25", Sessions: "per_user",
+				Calls: []experiment.Call{{Tool: "calculate_fibonacci", Arguments: map[string]any{"n": uint64(4)}}, {Method: "tools/list"}},
+			},
+			{
+				Name: "most", Subjects: subjects, Reference: "go", Launches: 3,
+				Load: experiment.Load{
+					Shape: "search", Users: 100, Warmup: second, Duration: 60 * second,
+					Objective: &experiment.Objective{Percentile: 99, Latency: second / 20, Step: 4 * second},
+				},
+				Revision: "2025-11-25", Sessions: "per_user",
+				Calls: []experiment.Call{{Tool: "process_json_data", Arguments: map[string]any{"data": map[string]any{"a": []any{uint64(1), nil, "x"}}}}},
+			},
+			{
+				Name: "session", Subjects: subjects, Reference: "go", Launches: 3, Load: closed, Revision: "2025-11-25", Sessions: "per_call",
+				Calls: []experiment.Call{},
+			},
+		},
+	}
+	if diff := gocmp.Diff(want, e); diff != "" {
+		t.Error(diff)
 	}
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -76,39 +162,153 @@ func TestParse(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := again.Load, e.Load; got != want {
-		t.Errorf("through JSON: load is %+v, wanted %+v", got, want)
+	if second, err := json.Marshal(again); err != nil || string(second) != string(text) {
+		t.Errorf("through JSON twice: %s, wanted %s (%v)", second, text, err)
 	}
 }
 
+// mistakes change the valid file; the schema does not see all of them.
+var mistakes = []struct {
+	old, new, want string
+	parseOnly      bool
+}{
+	{"name: x\n", "name: y\n", ":1: `name` is \"y\"", true},
+	{"title: X\n", "", ":1: `title` is missing", false},
+	{"workloads:", "workload:", `:14: unknown field "workload"; allowed here: name, title, published, subjects`, false},
+	{"    method: tools/list\n    subj", "    methods: tools/list\n    subj", `:19: unknown field "methods"; allowed here: name, subjects`, false},
+	{"  users: 2", "  user: 2", `:9: unknown field "user"; allowed here: shape, users, ramp`, false},
+	{"published: a-table", "published: a-table\npublished: b", ":4: ", true}, // to the schema, the second is all there is
+	{"workloads:\n", "workloads: [\n", ":", true},
+
+	{"subjects: [go, go/stateful, node]\n", "", "`subjects` is empty", true}, // list has some of its own
+	{"subjects: [go, go/stateful, node]", "subjects: []", ":4: `subjects` is empty", false},
+	{"go/stateful", "go", ":4: `subjects[1]` is \"go\" a second time", false},
+	{"[python, node, go]", "[python, node, python]", ":20: `workloads[1].subjects[2]` is \"python\" a second time", false},
+	{"reference: go\n", "reference: java\n", ":5: `reference` is \"java\"", true},
+	{"reference: node\n", "reference: java\n", ":21: `workloads[1].reference` is \"java\": use one of the subjects of workload list, python", true},
+	{"launches: 3", "launches: 0", ":6: `launches` is 0", false},
+	{"launches: 1\n", "launches: 1001\n", ":22: `workloads[1].launches` is 1001", false},
+	{"launches: 3\n", "", "`launches` is 0", true},
+	{"revision: 2026-07-28", "revision: 2025-06-18", ":23: `workloads[1].revision` is \"2025-06-18\"", false},
+	{"sessions: per_call", "sessions: per_iteration", ":40: `workloads[4].sessions` is \"per_iteration\"", false},
+	{"sessions: per_call", "sessions: per_call\n    revision: 2026-07-28", ":40: `workloads[4].sessions` is per_call, but revision 2026-07-28", true},
+
+	{"name: list", "name: fib", ":18: `workloads[1].name` is \"fib\" a second time", true},
+	{"name: list", "name: a/b", ":18: `workloads[1].name` is \"a/b\"", false},
+	{"method: tools/list\n    subj", "method: ping\n    subj", ":19: `workloads[1].method` is \"ping\"", false},
+	{"    method: tools/list\n    subj", "    subj", ":18: `workloads[1]` needs `tool`, `method` or `calls`", false},
+	{"method: tools/list\n    subj", "method: tools/list\n    tool: simulate_db_query\n    subj", ":18: `workloads[1]` needs either", false},
+	{"method: tools/list\n    subj", "method: tools/list\n    arguments: {}\n    subj", ":20: `workloads[1].arguments` goes with `tool`", false},
+	{"method: tools/list\n    subj", "method: tools/list\n    calls: []\n    subj", ":20: `workloads[1].calls` and a call beside it", false},
+	{"      - method: tools/list", "      - {}", ":28: `workloads[2].calls[1]` needs either", false},
+	{"      - method: tools/list", "      - method: tools/call", ":28: `workloads[2].calls[1].method` is \"tools/call\"", false},
+	{"tool: calculate_fibonacci\n", "tool: fibonacci\n", ":16: `workloads[0].tool` is \"fibonacci\": use calculate_fibonacci, ", false},
+	{"{n: 3}", "{n: 33}", ":17: `workloads[0].arguments.n` do not fit calculate_fibonacci: ", true},
+	{"{n: 3}", "{m: 3}", ":17: `workloads[0].arguments` do not fit calculate_fibonacci: ", true},
+	{"{n: 4}", "{n: four}", ":27: `workloads[2].calls[0].arguments.n` do not fit", true},
+	{"{n: 3}", "{n: .nan}", ":17: `workloads[0].arguments` cannot be written as JSON", true},
+	{"    sessions: per_call\n", "", ":40: `workloads[4].calls` is empty", true}, // sessions may be those of the whole experiment
+
+	{"  shape: closed", "  shape: ramping", ":8: `load.shape` is \"ramping\": use closed, open or search", false},
+	{"  shape: closed\n", "", "`load.shape` is \"\"", false},
+	{"  users: 2", "  users: 0", ":9: `load.users` is 0", false},
+	{"  users: 2", "  users: many", ":9: ", false},
+	{"  users: 2\n", "", "`load.users` is 0", false},
+	{"{users: 5,", "{users: 10001,", ":24: `workloads[1].load.users` is 10001", false},
+	{"  warmup: 1s", "  warmup: 1", `:12: "1" is not a duration`, false},
+	{"  warmup: 1s", "  warmup: -1s", ":12: `load.warmup` is -1s", false},
+	{"  warmup: 1s", "  warmup: 1500ms", ":12: `load.warmup` is 1.5s: use whole seconds", false},
+	{"  warmup: 1s\n", "", "`load.warmup` is missing", false},
+	{"  duration: 20s", "  duration: 0s", ":13: `load.duration` is 0s", false},
+	{"  duration: 20s\n", "", "`load.duration` is 0s", false},
+	{"duration: 1m", "duration: 1m100ms", ":24: `workloads[1].load.duration` is 1m0.1s: use whole seconds", false},
+	{"  ramp: 500ms", "  ramp: 2s", ":10: `load.ramp` is 2s: use 0s to 1s", true},
+	{"  sleep: 100ms", "  sleep: 2m", ":11: `load.sleep` is 2m0s", true},
+	{"  sleep: 100ms", "  rate: 3", ":11: `load.rate` goes with `shape: open` only, and this is closed", false},
+	{"{users: 5,", "{users: 5, rate: 7,", ":24: `workloads[1].load.rate` goes with `shape: open` only", true}, // a part of a load
+	{"users: 4, rate: 50", "users: 4, rate: 0", ":29: `workloads[2].load.rate` is 0", false},
+	{"users: 4, rate: 50", "users: 4", ":29: `workloads[2].load.rate` is 0", false},
+	{"users: 4, rate: 50", "users: 4, rate: 50, sleep: 1s", ":29: `workloads[2].load.sleep` goes with `shape: closed` only", false},
+	{"users: 4, rate: 50", "users: 4, rate: 50, objective: {percentile: 99, latency: 50ms, step: 4s}", "`workloads[2].load.objective` goes with", false},
+	{"      users: 100", "      users: 100\n      rate: 5", ":36: `workloads[3].load.rate` goes with `shape: open` only, and this is search", false},
+	{"      objective: {percentile: 99, latency: 50ms, step: 4s}\n", "", ":34: `workloads[3].load.objective` is missing", false},
+	{"      warmup: 1s\n", "      warmup: 0s\n", ":37: `workloads[3].load.warmup` is 0s: use 1s or more: a search starts", false},
+	{"percentile: 99", "percentile: 100", ":36: `workloads[3].load.objective.percentile` is 100", false},
+	{"percentile: 99, ", "", ":36: `workloads[3].load.objective.percentile` is 0", false},
+	{"latency: 50ms", "latency: 50us", ":36: `workloads[3].load.objective.latency` is 50µs", false},
+	{"step: 4s", "step: 2s", ":36: `workloads[3].load.objective.step` is 2s: use whole seconds, 3s or more", true},
+	{"step: 4s", "step: 4s, steps: 3", `:36: unknown field "steps"; allowed here: percentile, latency, step`, false},
+}
+
 func TestParseErrors(t *testing.T) {
-	for _, test := range []struct{ old, new, want string }{
-		{"users: 2", "users: 0", "experiments/x.yaml:7: `load.users` is 0"},
-		{"users: 2", "users: many", "experiments/x.yaml:7: "},
-		{"users: 2", "user: 2", `experiments/x.yaml:7: unknown field "user"`},
-		{"shape: closed", "shape: open", "experiments/x.yaml:6: `load.shape` is \"open\""},
-		{"warmup: 1s", "warmup: 1", `experiments/x.yaml:8: "1" is not a duration`},
-		{"warmup: 1s", "warmup: -1s", "experiments/x.yaml:8: `load.warmup` is -1s"},
-		{"duration: 2s", "duration: 2ms", "experiments/x.yaml:9: `load.duration` is 2ms"},
-		{"launches: 3", "launches: 0", "experiments/x.yaml:10: `launches` is 0"},
-		{"title: X", "", "experiments/x.yaml:1: `title` is missing"},
-		{"name: x\n", "name: y\n", "experiments/x.yaml:1: `name` is \"y\""},
-		{"reference: go", "reference: java", "experiments/x.yaml:4: `reference` is \"java\""},
-		{"go/stateful", "go", "experiments/x.yaml:3: `subjects[1]` is \"go\" a second time"},
-		{"name: list", "name: fib", "experiments/x.yaml:15: `workloads[1].name` is \"fib\" a second time"},
-		{"name: list", "name: a/b", "experiments/x.yaml:15: `workloads[1].name` is \"a/b\""},
-		{"method: tools/list", "method: ping", "experiments/x.yaml:16: `workloads[1].method` is \"ping\""},
-		{"    method: tools/list\n", "", "`workloads[1]` needs either"},
-		{"tool: calculate_fibonacci", "tool: [", "experiments/x.yaml:1"},
-	} {
+	for _, test := range mistakes {
 		text := strings.Replace(valid, test.old, test.new, 1)
 		if text == valid {
 			t.Fatalf("%q is not in the file", test.old)
 		}
 		_, err := experiment.Parse("experiments/x.yaml", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("with %q: got error %v, wanted %q in it", test.new, err, test.want)
+		if err == nil || !strings.HasPrefix(err.Error(), "experiments/x.yaml:") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q instead of %q: got error %v, wanted %q in it", test.new, test.old, err, test.want)
 		}
+	}
+}
+
+func TestNoLoad(t *testing.T) {
+	_, err := experiment.Parse("x.yaml", []byte("name: x\ntitle: X\nsubjects: [go]\nreference: go\nlaunches: 1\nworkloads: [{name: a, method: tools/list}]\n"))
+	if err == nil || !strings.Contains(err.Error(), "`load` is missing") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestScaled(t *testing.T) {
+	for _, test := range []struct {
+		factor                             float64
+		ramp, warmup, duration             experiment.Duration // as the file says 10s, 60s, 300s
+		wantRamp, wantWarmup, wantDuration experiment.Duration
+	}{
+		{1, 10 * second, 60 * second, 300 * second, 10 * second, 60 * second, 300 * second},
+		{0.1, 10 * second, 60 * second, 300 * second, second, 6 * second, 30 * second},
+		{0.05, 10 * second, 60 * second, 300 * second, second / 2, 3 * second, 15 * second},
+		{0.013, 10 * second, 60 * second, 300 * second, 130 * second / 1000, 3 * second, 6 * second}, // floors
+		{0.5, second, second, 2 * second, second / 2, second, 2 * second},                            // never more than the file
+		{0.5, 0, 0, 9 * second, 0, 0, 6 * second},
+		{0.33, 10 * second, 10 * second, 100 * second, 3 * second, 3 * second, 33 * second}, // the ramp stays within the warm-up
+	} {
+		w := experiment.Workload{Name: "a", Load: experiment.Load{Shape: "closed", Ramp: test.ramp, Warmup: test.warmup, Duration: test.duration}}
+		e := experiment.Experiment{Scale: 1, Workloads: []experiment.Workload{w}}
+		scaled, err := e.Scaled(test.factor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := scaled.Workloads[0].Load
+		if got.Ramp != test.wantRamp || got.Warmup != test.wantWarmup || got.Duration != test.wantDuration || scaled.Scale != test.factor {
+			t.Errorf("%+v: got ramp %s, warm-up %s, duration %s, scale %g", test, got.Ramp, got.Warmup, got.Duration, scaled.Scale)
+		}
+		if e.Workloads[0].Load != w.Load {
+			t.Errorf("scaling by %g changed the experiment itself", test.factor)
+		}
+	}
+	for _, factor := range []float64{0, -1, 1.01, math.NaN(), math.Inf(1)} {
+		if _, err := (experiment.Experiment{}).Scaled(factor); err == nil {
+			t.Errorf("scale %g is no error", factor)
+		}
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	load := experiment.Load{Shape: "closed", Warmup: 10 * second, Duration: 20 * second}
+	e := experiment.Experiment{Workloads: []experiment.Workload{
+		{Name: "a", Subjects: []string{"go", "node"}, Reference: "go", Launches: 2, Load: load},
+	}}
+	// Two launches of each, and the reference once more in the first block: 31 s of load each.
+	if got, want := e.Estimate(), 25*time.Second+5*(33500*time.Millisecond); got != want {
+		t.Errorf("closed: %s, wanted %s", got, want)
+	}
+	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
+	e.Workloads[0].Load = load
+	// The warm-up and the confirmation as above, a second for k6 in between, and 8 steps of 4 s and 1 s.
+	if got, want := e.Estimate(), 25*time.Second+5*(75500*time.Millisecond); got != want {
+		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }
 
@@ -121,26 +321,54 @@ func TestPlan(t *testing.T) {
 	if !reflect.DeepEqual(plan, e.Plan(7)) {
 		t.Error("the same seed gave two orders")
 	}
-	cells := map[[2]string]int{}
+	type cell struct {
+		workload, subject string
+		again             bool
+	}
+	launches := map[cell]int{}
+	blocks := map[int][]experiment.Launch{}
 	for i, l := range plan {
 		if l.Number != i+1 {
 			t.Errorf("launch %d has number %d", i+1, l.Number)
 		}
-		cells[[2]string{l.Subject, l.Workload}]++
-	}
-	if len(cells) != 4 {
-		t.Errorf("got %d cells, wanted 4", len(cells))
-	}
-	for cell, n := range cells {
-		if n != e.Launches {
-			t.Errorf("%v has %d launches, wanted %d", cell, n, e.Launches)
+		if i > 0 && l.Block != plan[i-1].Block && l.Block != plan[i-1].Block+1 {
+			t.Errorf("block %d follows block %d", l.Block, plan[i-1].Block)
 		}
+		launches[cell{l.Workload, l.Subject, l.Again}]++
+		blocks[l.Block] = append(blocks[l.Block], l)
 	}
-	for block := range slices.Chunk(plan, len(e.Subjects)) {
-		bySubject := slices.Clone(block)
-		slices.SortFunc(bySubject, func(a, b experiment.Launch) int { return cmp.Compare(a.Subject, b.Subject) })
-		if bySubject[0].Subject != "go" || bySubject[1].Subject != "go/stateful" || block[0].Workload != block[1].Workload {
-			t.Errorf("block %v: wanted every subject once, under one workload", block)
+	again := 0
+	for _, w := range e.Workloads {
+		for _, s := range w.Subjects {
+			if n := launches[cell{w.Name, s, false}]; n != w.Launches {
+				t.Errorf("%s on %s has %d launches, wanted %d", s, w.Name, n, w.Launches)
+			}
+		}
+		again += launches[cell{w.Name, w.Reference, true}]
+	}
+	if want := 5; again != want { // of 10 blocks that are no searches
+		t.Errorf("%d launches of references are made again, wanted %d", again, want)
+	}
+	if n := launches[cell{"most", "go", true}]; n != 0 {
+		t.Errorf("a search is made again %d times although there are other workloads", n)
+	}
+	for number, block := range blocks {
+		w := e.Workload(block[0].Workload)
+		want := slices.Clone(w.Subjects)
+		if slices.ContainsFunc(block, func(l experiment.Launch) bool { return l.Again }) {
+			want = append(want, w.Reference)
+		}
+		var got []string
+		for _, l := range block {
+			if l.Workload != w.Name {
+				t.Errorf("block %d has workloads %s and %s", number, w.Name, l.Workload)
+			}
+			got = append(got, l.Subject)
+		}
+		slices.SortFunc(got, cmp.Compare)
+		slices.SortFunc(want, cmp.Compare)
+		if !slices.Equal(got, want) {
+			t.Errorf("block %d has subjects %v, wanted %v", number, got, want)
 		}
 	}
 	orders := map[string]bool{}
@@ -153,5 +381,20 @@ func TestPlan(t *testing.T) {
 	}
 	if len(orders) < 10 {
 		t.Errorf("20 seeds gave only %d orders", len(orders))
+	}
+}
+
+func TestPlanOfSearches(t *testing.T) {
+	e := experiment.Experiment{Workloads: []experiment.Workload{
+		{Name: "a", Subjects: []string{"go", "node"}, Reference: "node", Launches: 4, Load: experiment.Load{Shape: "search"}},
+	}}
+	again := 0
+	for _, l := range e.Plan(1) {
+		if l.Again {
+			again++
+		}
+	}
+	if again != 2 {
+		t.Errorf("%d of 4 blocks have the reference again, wanted 2", again)
 	}
 }

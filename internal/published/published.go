@@ -1,7 +1,7 @@
 // Package published reads the tables of other people's benchmarks from results/published/*.yaml, as data to compare with.
 package published
 
-// Table is what a source claims. Figures are those of the source, in its units.
+// Table is what a source claims. Figures are those of the source, in its units. results/published/published.schema.json describes the file.
 type Table struct {
 	// Name is the file's name without extension.
 	Name  string `yaml:"name" json:"name"`
@@ -50,7 +50,7 @@ const (
 	MemoryMB          = "memory_mb"
 )
 
-// Conclusion says that a figure of one server is Ratio times that of another. It is judged by the ratio that was measured.
+// Conclusion says how a figure of one server relates to that of another. It is judged by the ratio that was measured.
 type Conclusion struct {
 	// Text is the claim in a few words of our own.
 	Text string `yaml:"text" json:"text"`
@@ -59,7 +59,8 @@ type Conclusion struct {
 	Tool   string `yaml:"tool" json:"tool,omitempty"`
 	Method string `yaml:"method" json:"method,omitempty"`
 	// Server is compared with Against.
-	Server  string  `yaml:"server" json:"server"`
-	Against string  `yaml:"against" json:"against"`
-	Ratio   float64 `yaml:"ratio" json:"ratio"`
+	Server  string `yaml:"server" json:"server"`
+	Against string `yaml:"against" json:"against"`
+	// Ratio is the figure of Server over that of Against, computed from the table.
+	Ratio float64 `yaml:"-" json:"ratio"`
 }

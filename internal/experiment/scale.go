@@ -1,0 +1,38 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A shortened load keeps at least this much of its times, or there would be nothing to see: a window of some seconds is needed to tell a
+// level from a change of level.
+const (
+	minScaledWarmup   = 3 * time.Second
+	minScaledDuration = 6 * time.Second
+)
+
+// Scaled returns the experiment with all times of its loads multiplied by a factor above 0 and up to 1, in whole seconds: warm-ups down to
+// 3 s, durations down to 6 s, and neither above what the file says. Launches, users, rates and the steps of a search stay. Figures of a
+// shortened run are those of a server that had less time to warm up.
+func (e Experiment) Scaled(factor float64) (Experiment, error) {
+	if !(factor > 0 && factor <= 1) { // not a number is neither
+		return Experiment{}, fmt.Errorf("scale is %g: use a number above 0, up to 1", factor)
+	}
+	e.Scale = factor
+	e.Workloads = slices.Clone(e.Workloads)
+	for i := range e.Workloads {
+		l := &e.Workloads[i].Load
+		l.Warmup = scaled(l.Warmup, factor, minScaledWarmup)
+		l.Duration = scaled(l.Duration, factor, minScaledDuration)
+		l.Ramp = min(Duration(float64(l.Ramp)*factor).round(time.Millisecond), l.Warmup)
+	}
+	return e, nil
+}
+
+func scaled(d Duration, factor float64, least time.Duration) Duration {
+	return min(d, max(Duration(float64(d)*factor).round(time.Second), Duration(least)))
+}
+
+func (d Duration) round(to time.Duration) Duration { return Duration(time.Duration(d).Round(to)) }
