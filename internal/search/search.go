@@ -2,9 +2,15 @@
 package search
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
 const (
@@ -22,9 +28,24 @@ const (
 	MaxExploring = 20
 )
 
+// Start returns the rate with which the search of a launch starts, in iterations per second: StartShare of that of its warm-up, a closed load
+// that lasted so long and left its files in the folder.
+func Start(folder string, warmup experiment.Duration) (float64, error) {
+	text, err := os.ReadFile(filepath.Join(folder, stats.IterationsFile))
+	if err != nil {
+		return 0, fmt.Errorf("find the rate to start with: %w", err)
+	}
+	var made struct {
+		Iterations int64 `json:"iterations"`
+	}
+	if err := json.Unmarshal(text, &made); err != nil {
+		return 0, fmt.Errorf("find the rate to start with: %s: %w", stats.IterationsFile, err)
+	}
+	return StartShare * float64(made.Iterations) / warmup.Seconds(), nil
+}
+
 // Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The
-// search starts at start, which is the rate of the warm-up times StartShare. A search has found a capacity when its last step is a
-// confirmation that was met.
+// search starts at start: see Start. It has found a capacity when its last step is a confirmation that was met.
 //
 // The rate is doubled while it is met, or halved while it is missed; between the highest that was met and the lowest that was missed it is
 // then their geometric mean, until the two are within Resolution. Then the highest that was met is confirmed.
