@@ -15,7 +15,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/goccy/go-yaml"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 //go:embed tools/*.json vectors/*.yaml known-differences.yaml
@@ -239,44 +239,49 @@ func KnownDifferences() ([]KnownDifference, error) {
 	var list struct {
 		Differences []KnownDifference `yaml:"differences"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &list, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("contract/%s: %w", name, err)
+	f, err := yamlfile.Decode("contract/"+name, text, &list)
+	if err != nil {
+		return nil, err
 	}
 	for i, d := range list.Differences {
+		entry := fmt.Sprintf("differences[%d]", i)
 		if d.Server == "" || len(d.Vectors) == 0 || d.Reason == "" || d.Link == "" {
-			return nil, fmt.Errorf("contract/%s: entry %d needs server, vectors, reason and link", name, i+1)
+			return nil, fmt.Errorf("%s: needs server, vectors, reason and link", f.At(entry))
 		}
 		for _, pattern := range d.Vectors {
 			if _, err := path.Match(pattern, ""); err != nil {
-				return nil, fmt.Errorf("contract/%s: entry %d: pattern %q: %w", name, i+1, pattern, err)
+				return nil, fmt.Errorf("%s: pattern %q: %w", f.At(entry+".vectors"), pattern, err)
 			}
 		}
 	}
 	return list.Differences, nil
 }
 
-// ParseVectors reads one file of vectors, expands its templates and checks it. The name is used in errors only.
+// ParseVectors reads one file of vectors, expands its templates and checks it. The name is used in errors only, which say on which line the
+// vector begins.
 func ParseVectors(name string, text []byte) ([]Vector, error) {
 	var group Group
-	if err := yaml.UnmarshalWithOptions(text, &group, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	f, err := yamlfile.Decode(name, text, &group)
+	if err != nil {
+		return nil, err
 	}
 	if group.Group == "" {
-		return nil, fmt.Errorf("%s: `group` is missing: give the group of vectors a name", name)
+		return nil, fmt.Errorf("%s: `group` is missing: give the group of vectors a name", f.At("group"))
 	}
 	if len(group.Vectors) == 0 {
-		return nil, fmt.Errorf("%s: `vectors` is empty", name)
+		return nil, fmt.Errorf("%s: `vectors` is empty", f.At("vectors"))
 	}
 	seen := map[string]bool{}
 	for i := range group.Vectors {
 		v := &group.Vectors[i]
+		at := f.At(fmt.Sprintf("vectors[%d]", i))
 		short := v.Name
 		v.Name = group.Group + "/" + short
 		if err := v.prepare(short); err != nil {
-			return nil, fmt.Errorf("%s: vector %d (%s): %w", name, i+1, v.Name, err)
+			return nil, fmt.Errorf("%s: vector %s: %w", at, v.Name, err)
 		}
 		if seen[v.Name] {
-			return nil, fmt.Errorf("%s: vector %d: the name %s is taken; names are unique in a group", name, i+1, v.Name)
+			return nil, fmt.Errorf("%s: the name %s is taken; names are unique in a group", at, v.Name)
 		}
 		seen[v.Name] = true
 	}

@@ -50,8 +50,8 @@ func TestParseVectorsSaysWhatIsWrong(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no group", "vectors: []", "`group` is missing"},
 		{"no vectors", "group: g", "`vectors` is empty"},
-		{"unknown field", head + "  - {name: a, why: w, cal: {tool: t}, expect: {tools: true}}", "unknown field"},
-		{"no reason", head + "  - {name: a, call: {tool: t}, expect: {tools: true}}", "`why` is missing"},
+		{"unknown field", head + "  - {name: a, why: w, cal: {tool: t}, expect: {tools: true}}", `f.yaml:3: unknown field "cal"; allowed here: name, why, profiles, sessions, session, upstream, parallel, min_ms, call, rpc, http`},
+		{"no reason", head + "  - {name: a, call: {tool: t}, expect: {tools: true}}", "f.yaml:3: vector g/a: `why` is missing"},
 		{"bad name", head + "  - {name: A b, why: w, call: {tool: t}, expect: {tools: true}}", "lower-case"},
 		{"no request", head + "  - {name: a, why: w, expect: {tools: true}}", "has 0 requests"},
 		{"two requests", head + "  - {name: a, why: w, call: {tool: t}, rpc: {method: m}, expect: {tools: true}}", "has 2 requests"},
@@ -59,7 +59,7 @@ func TestParseVectorsSaysWhatIsWrong(t *testing.T) {
 		{"two expectations", head + "  - {name: a, why: w, call: {tool: t}, expect: {tools: true, result: '1'}}", "2 kinds of answer"},
 		{"broken golden", head + "  - {name: a, why: w, call: {tool: t}, expect: {result: '{'}}", "not JSON"},
 		{"broken template", head + "  - {name: a, why: w, call: {tool: t, arguments: '{{nope}}'}, expect: {tools: true}}", "template"},
-		{"twice", head + "  - {name: a, why: w, call: {tool: t}, expect: {tools: true}}\n  - {name: a, why: w, call: {tool: t}, expect: {tools: true}}", "taken"},
+		{"twice", head + "  - {name: a, why: w, call: {tool: t}, expect: {tools: true}}\n  - {name: a, why: w, call: {tool: t}, expect: {tools: true}}", "f.yaml:4: the name g/a is taken"},
 		{"steps and request", head + "  - {name: a, why: w, call: {tool: t}, expect: {tools: true}, steps: [{call: {tool: t}, expect: {tools: true}}]}", "`steps`"},
 		{"sessions", head + "  - {name: a, why: w, sessions: some, call: {tool: t}, expect: {tools: true}}", "stateless or stateful"},
 	} {

@@ -4,20 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // profiles are the wire revisions that the gate knows.
@@ -95,15 +89,12 @@ func Load(dir string) (Subject, error) {
 	if err != nil {
 		return Subject{}, err
 	}
-	tree, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return Subject{}, fmt.Errorf("%s:%w", path, located(nil, err))
-	}
 	s := Subject{Dir: dir}
-	if err := yaml.UnmarshalWithOptions(text, &s, yaml.Strict()); err != nil {
-		return Subject{}, fmt.Errorf("%s:%w", path, located(tree, err))
+	f, err := yamlfile.Decode(path, text, &s)
+	if err != nil {
+		return Subject{}, err
 	}
-	c := checker{dir: dir, path: path, tree: tree}
+	c := checker{dir: dir, file: f}
 	c.subject(s)
 	if err := errors.Join(c.errs...); err != nil {
 		return Subject{}, err
@@ -111,114 +102,44 @@ func Load(dir string) (Subject, error) {
 	return s, nil
 }
 
-// located puts the position in front of a YAML error, says which fields there are where one is unknown, and leaves out the
-// excerpt of the file that the parser adds for terminals.
-func located(tree *ast.File, err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) || at.GetToken() == nil {
-		return fmt.Errorf(" %w", err)
-	}
-	message := at.GetMessage()
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) && tree != nil {
-		message += "; allowed here: " + strings.Join(fieldsBeside(tree, unknown.Token), ", ")
-	}
-	return fmt.Errorf("%d: %s", at.GetToken().Position.Line, message)
-}
-
-// fieldsBeside lists the fields of the mapping that holds key.
-func fieldsBeside(tree *ast.File, key *token.Token) []string {
-	var path string
-	for _, doc := range tree.Docs {
-		for _, node := range ast.Filter(ast.MappingValueType, doc.Body) {
-			if k := node.(*ast.MappingValueNode).Key; k.GetToken().Position.Offset == key.Position.Offset {
-				path = k.GetPath()
-			}
-		}
-	}
-	// The path is like $.process.needs[0].comand: follow all but the last step through the types.
-	steps := strings.Split(path, ".")
-	t := reflect.TypeFor[Subject]()
-	for _, step := range steps[1:max(1, len(steps)-1)] {
-		name, _, _ := strings.Cut(step, "[")
-		for f := range structFields(t) {
-			if f.Tag.Get("yaml") == name {
-				t = f.Type
-			}
-		}
-		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-	}
-	var names []string
-	for f := range structFields(t) {
-		if name := f.Tag.Get("yaml"); name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func structFields(t reflect.Type) iter.Seq[reflect.StructField] {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
-}
-
 // checker collects what is wrong with the values of a file that has the right shape.
 type checker struct {
-	dir, path string
-	tree      *ast.File
-	errs      []error
+	dir  string
+	file yamlfile.File
+	errs []error
 }
 
-// fail adds an error about the field, whose path is written as in $.needs[0].version.
+// fail adds an error about the field, whose path is written as in needs[0].version.
 func (c *checker) fail(field, format string, args ...any) {
-	position := ""
-	// A field that is absent has no line; that of the nearest one around it is the best that there is.
-	for at := field; at != "$"; at = at[:strings.LastIndexAny(at, ".[")] {
-		p, err := yaml.PathString(at)
-		if err != nil {
-			break
-		}
-		if node, err := p.FilterFile(c.tree); err == nil && node != nil {
-			position = ":" + strconv.Itoa(node.GetToken().Position.Line)
-			break
-		}
-	}
-	c.errs = append(c.errs, fmt.Errorf("%s%s: %s: %s", c.path, position, strings.TrimPrefix(field, "$."), fmt.Sprintf(format, args...)))
+	c.errs = append(c.errs, fmt.Errorf("%s: %s: %s", c.file.At(field), field, fmt.Sprintf(format, args...)))
 }
 
 func (c *checker) subject(s Subject) {
 	if folder := filepath.Base(c.dir); s.Name != folder || !namePattern.MatchString(s.Name) {
-		c.fail("$.name", "%q; it must be the name of the folder (%s), of lower-case letters, digits and dashes", s.Name, folder)
+		c.fail("name", "%q; it must be the name of the folder (%s), of lower-case letters, digits and dashes", s.Name, folder)
 	}
 	for _, text := range []struct{ field, value string }{
-		{"$.title", s.Title},
-		{"$.language.name", s.Language.Name},
-		{"$.language.version", s.Language.Version},
-		{"$.sdk.name", s.SDK.Name},
-		{"$.sdk.version", s.SDK.Version},
+		{"title", s.Title},
+		{"language.name", s.Language.Name},
+		{"language.version", s.Language.Version},
+		{"sdk.name", s.SDK.Name},
+		{"sdk.version", s.SDK.Version},
 	} {
 		if text.value == "" {
 			c.fail(text.field, "missing or empty; it must be a text")
 		}
 	}
 	if s.Port < 1024 || s.Port > 65535 {
-		c.fail("$.port", "%d; it must be from 1024 to 65535", s.Port)
+		c.fail("port", "%d; it must be from 1024 to 65535", s.Port)
 	}
 	if !slices.Contains(s.Profiles, profiles[0]) {
-		c.fail("$.profiles", "must have %q, which every server speaks", profiles[0])
+		c.fail("profiles", "must have %q, which every server speaks", profiles[0])
 	}
-	c.profiles("$.profiles", s.Profiles)
-	c.env("$.env", s.Env)
+	c.profiles("profiles", s.Profiles)
+	c.env("env", s.Env)
 	seen := map[string]bool{}
 	for i, v := range s.Variants {
-		field := fmt.Sprintf("$.variants[%d]", i)
+		field := fmt.Sprintf("variants[%d]", i)
 		if !namePattern.MatchString(v.Name) || seen[v.Name] {
 			c.fail(field+".name", "%q; it must be unique, of lower-case letters, digits and dashes", v.Name)
 		}
@@ -227,7 +148,7 @@ func (c *checker) subject(s Subject) {
 		c.env(field+".env", v.Env)
 	}
 	if s.Docker == nil && s.Process == nil {
-		c.fail("$.process", "missing; there must be docker, process or both")
+		c.fail("process", "missing; there must be docker, process or both")
 	}
 	if s.Docker != nil {
 		c.docker(*s.Docker)
@@ -263,15 +184,15 @@ func (c *checker) docker(d Docker) {
 	context := filepath.Join(c.dir, d.Context)
 	switch {
 	case d.Context == "" || !exists(context):
-		c.fail("$.docker.context", "%q; it must be a folder, relative to the subject's", d.Context)
+		c.fail("docker.context", "%q; it must be a folder, relative to the subject's", d.Context)
 	case d.Dockerfile == "" || !exists(filepath.Join(context, d.Dockerfile)):
-		c.fail("$.docker.dockerfile", "%q; it must be a file, relative to the context", d.Dockerfile)
+		c.fail("docker.dockerfile", "%q; it must be a file, relative to the context", d.Dockerfile)
 	}
 }
 
 func (c *checker) process(p Process) {
 	for i, need := range p.Needs {
-		field := fmt.Sprintf("$.process.needs[%d]", i)
+		field := fmt.Sprintf("process.needs[%d]", i)
 		c.command(field+".command", need.Command, false)
 		if need.Version != "" && !versionPattern.MatchString(need.Version) {
 			c.fail(field+".version", "%q; it must be the lowest version that will do, numbers joined by dots", need.Version)
@@ -281,20 +202,20 @@ func (c *checker) process(p Process) {
 		}
 	}
 	if len(p.Sources) == 0 {
-		c.fail("$.process.sources", "missing or empty; it must list the files and folders that are built, such as [\".\"]")
+		c.fail("process.sources", "missing or empty; it must list the files and folders that are built, such as [\".\"]")
 	}
 	for i, source := range p.Sources {
 		if !exists(filepath.Join(c.dir, source)) {
-			c.fail(fmt.Sprintf("$.process.sources[%d]", i), "there is no %s in the subject's folder", source)
+			c.fail(fmt.Sprintf("process.sources[%d]", i), "there is no %s in the subject's folder", source)
 		}
 	}
 	if len(p.Build) == 0 {
-		c.fail("$.process.build", "missing or empty; it must list the commands that fill {{out}}")
+		c.fail("process.build", "missing or empty; it must list the commands that fill {{out}}")
 	}
 	for i, command := range p.Build {
-		c.command(fmt.Sprintf("$.process.build[%d]", i), command, true)
+		c.command(fmt.Sprintf("process.build[%d]", i), command, true)
 	}
-	c.command("$.process.run", p.Run, true)
+	c.command("process.run", p.Run, true)
 }
 
 func (c *checker) command(field string, words []string, out bool) {
