@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-parity/mcp-parity/internal/backend"
@@ -28,30 +29,36 @@ const (
 	guardExperiment = "quick"
 	// workingTree stands for the files as they are, committed or not.
 	workingTree = "."
+	// imagePrefix marks a container image. No name of git has a colon.
+	imagePrefix = "image:"
 )
 
 func guardCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "guard --subject NAME --base REF [--head REF]",
+		Use:   "guard --subject NAME --base VERSION [--head VERSION]",
 		Short: "Say whether a change made a server slower",
-		Long: `Compare one server at two git commits. Both are proven to answer as the contract says; then they are launched in pairs,
-interleaved, under the workloads of experiments/` + guardExperiment + `.yaml, with pairs of base and base between to show the machine's noise.
-The contract, the load generator and the upstream service are those of this checkout for both.
+		Long: `Compare two versions of one server: git commits, or container images that were built elsewhere. Both are proven to answer as the
+contract says; then they are launched in pairs, interleaved, under the workloads of experiments/` + guardExperiment + `.yaml, with pairs of base and
+base between to show the machine's noise. The contract, the load generator and the upstream service are those of this checkout for both.
 
 Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it could not be run,
 3 INCONCLUSIVE (the machine is too noisy to tell). docs/guard.md has the rule.`,
 		Example: `  parity guard --subject go --base main
   parity guard --subject python --base v1.2.0 --head HEAD --workload process_json_data
-  parity guard --subject node/stateful --base "$(git merge-base origin/main HEAD)"`,
+  parity guard --subject node/stateful --base "$(git merge-base origin/main HEAD)"
+  parity guard --subject go --base image:my-server:1.4 --head image:my-server:1.5
+  parity guard --subject java --base main --warmup 60s`,
 		Args: cobra.NoArgs,
 	}
 	kind := backendFlag(cmd)
 	seed := seedFlag(cmd)
 	name := cmd.Flags().String("subject", "", "the server, or a variant of it: go, go/stateful")
-	base := cmd.Flags().String("base", "", "the commit, branch or tag to compare with")
-	head := cmd.Flags().String("head", workingTree, `the commit, branch or tag to judge; "." for the files as they are`)
+	base := cmd.Flags().String("base", "", "the version to compare with: a commit, branch or tag, or image:NAME")
+	head := cmd.Flags().String("head", workingTree, `the version to judge; "." for the files as they are`)
 	workloads := cmd.Flags().StringSlice("workload", nil, "measure only these workloads, separated by commas; may be repeated")
 	looks := cmd.Flags().IntSlice("pairs", guard.DefaultLooks, "numbers of pairs after which the verdict is looked for")
+	warmup := cmd.Flags().Duration("warmup", 0, "warm-up of each launch; that of experiments/"+guardExperiment+".yaml if not given")
+	duration := cmd.Flags().Duration("duration", 0, "measured time of each launch; likewise")
 	asJSON := cmd.Flags().Bool("json", false, "print everything as JSON instead of the table")
 	for _, required := range []string{"subject", "base"} {
 		if err := cmd.MarkFlagRequired(required); err != nil {
@@ -81,10 +88,17 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
 		if e.Workloads, err = selectWorkloads(e, *workloads); err != nil {
 			return err
 		}
-		e.Subjects, e.Reference = []string{guard.Base, guard.Head}, guard.Base
+		for i := range e.Workloads {
+			if err := forGuard(&e.Workloads[i], *warmup, *duration); err != nil {
+				return err
+			}
+		}
 
 		versions := map[string]version{}
 		for _, v := range []struct{ label, ref string }{{guard.Base, *base}, {guard.Head, *head}} {
+			if strings.HasPrefix(v.ref, imagePrefix) && p.backend.Name() != backend.KindDocker {
+				return fmt.Errorf("--%s: %s is a container image, but servers are started as processes here: start a Docker engine and use --backend docker", v.label, v.ref)
+			}
 			found, remove, findErr := findVersion(ctx, p.root, v.ref, *name)
 			if findErr != nil {
 				return fmt.Errorf("--%s: %w", v.label, findErr)
@@ -163,18 +177,44 @@ func selectWorkloads(e experiment.Experiment, names []string) ([]experiment.Work
 	return slices.DeleteFunc(slices.Clone(e.Workloads), func(w experiment.Workload) bool { return !slices.Contains(names, w.Name) }), nil
 }
 
-// version is the server at one commit.
+// forGuard makes a workload one of base and head, with these times where they are given.
+func forGuard(w *experiment.Workload, warmup, duration time.Duration) error {
+	w.Subjects, w.Reference = []string{guard.Base, guard.Head}, guard.Base
+	for _, given := range []struct {
+		flag  string
+		value time.Duration
+		into  *experiment.Duration
+	}{{"warmup", warmup, &w.Load.Warmup}, {"duration", duration, &w.Load.Duration}} {
+		if given.value == 0 {
+			continue
+		}
+		if given.value < time.Second || given.value > time.Hour {
+			return fmt.Errorf("--%s: %s is not from 1s to 1h", given.flag, given.value)
+		}
+		*given.into = experiment.Duration(given.value)
+	}
+	return nil
+}
+
+// version is the server in one of the versions that are compared.
 type version struct {
 	title  string
 	target subject.Target
 }
 
-// findVersion finds the subject at a commit, in a checkout of its own that remove removes, or in the working tree.
+// findVersion finds the subject at a commit, in a checkout of its own that remove removes; or in the working tree, as it is or as an image.
 func findVersion(ctx context.Context, root, ref, id string) (v version, remove func() error, err error) {
 	dir := root
 	remove = func() error { return nil }
-	v.title = "(working tree)"
-	if ref != workingTree {
+	image, isImage := strings.CutPrefix(ref, imagePrefix)
+	switch {
+	case isImage && image == "":
+		return version{}, nil, errors.New("image: names no image: write it like image:my-server:1.4")
+	case isImage:
+		v.title = ref
+	case ref == workingTree:
+		v.title = "(working tree)"
+	default:
 		checkout, err := guard.NewCheckout(ctx, root, ref)
 		if err != nil {
 			return version{}, nil, err
@@ -196,6 +236,9 @@ func findVersion(ctx context.Context, root, ref, id string) (v version, remove f
 	}
 	if err != nil {
 		return version{}, nil, errors.Join(fmt.Errorf("find the subject at %s: %w", v.title, err), remove())
+	}
+	if isImage {
+		v.target.Docker = &subject.Docker{Image: image}
 	}
 	return v, remove, nil
 }
@@ -219,10 +262,13 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 	for _, w := range e.Workloads {
 		g.Workloads = append(g.Workloads, w.Name)
 	}
-	launches := func(pairs int) int { return 4 * pairs * len(g.Workloads) } // two pairs a round, of base and head and of base and base
-	one := time.Duration(e.Load.Warmup + e.Load.Duration)
-	fewest, most := launches(looks[0]), launches(looks[len(looks)-1])
-	progress(fmt.Sprintf("%d to %d launches of %s of load each: at least %s, and the starts of the server", fewest, most, one, time.Duration(fewest)*one))
+	const perPair = 4 // launches: one pair of base and head, one of base and base
+	fewest, most := perPair*looks[0], perPair*looks[len(looks)-1]
+	var round time.Duration
+	for _, w := range e.Workloads {
+		round += time.Duration(w.Load.Warmup + w.Load.Duration)
+	}
+	progress(fmt.Sprintf("%d to %d launches of each workload: at least %s of load, and the starts of the server", fewest, most, time.Duration(fewest)*round))
 
 	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
 	plan.Upstream.CPUs = config.Budget.GeneratorCPUs
@@ -231,7 +277,7 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 			config.Services[label] = limited(backend.ServiceOf(v.target, s.Upstream.PeerURL()), config.Budget)
 		}
 		var capacity *result.Upstream
-		if slices.ContainsFunc(e.Workloads, func(w experiment.Workload) bool { return w.Tool == stats.ToolCallingUpstream }) {
+		if slices.ContainsFunc(e.Workloads, func(w experiment.Workload) bool { return w.CallsTool(stats.ToolCallingUpstream) }) {
 			served, err := load.UpstreamCapacity(ctx, s.Upstream.URL())
 			if err != nil {
 				return err
@@ -245,11 +291,27 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 			if err != nil || len(l.Invalid) > 0 {
 				return guard.Launch{Invalid: l.Invalid}, err
 			}
-			latency, err := stats.ReadHistogram(filepath.Join(raw, filepath.FromSlash(l.Histogram)))
+			latency, err := callLatency(l, raw)
 			return guard.Launch{Latency: latency}, err
 		}
 		report, err = guard.Run(ctx, g)
 		return err
 	})
 	return report, err
+}
+
+// callLatency merges the latencies of the workload's calls in the window of a valid launch.
+func callLatency(l result.Launch, raw string) (*hdrhistogram.Histogram, error) {
+	var calls []*hdrhistogram.Histogram
+	for _, o := range l.Operations {
+		if !o.IsCall() {
+			continue
+		}
+		h, err := stats.ReadHistogram(filepath.Join(raw, filepath.FromSlash(o.Histogram)), *l.Window)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, h)
+	}
+	return stats.Merge(calls)
 }

@@ -27,6 +27,8 @@ func TestGuardCannotRun(t *testing.T) {
 		{"unknown head", []string{"--subject", "go", "--base", "HEAD", "--head", "no-such-branch"}, "--head: \"no-such-branch\" is no commit"},
 		{"unknown workload", []string{"--subject", "go", "--base", "HEAD", "--workload", "nope"}, "choose from tools_list"},
 		{"too few pairs", []string{"--subject", "go", "--base", "HEAD", "--pairs", "3"}, "--pairs"},
+		{"image for processes", []string{"--subject", "go", "--base", "image:my-server:1"}, "--base: image:my-server:1 is a container image"},
+		{"too short", []string{"--subject", "go", "--base", "HEAD", "--duration", "10ms"}, "--duration: 10ms is not from 1s"},
 		{"falling pairs", []string{"--subject", "go", "--base", "HEAD", "--pairs", "10,8"}, "--pairs"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,6 +98,13 @@ process:
 		t.Errorf("got %s and error %v, wanted the working tree", v.target.Dir, err)
 	} else if err := remove(); err != nil {
 		t.Error(err)
+	}
+	v, _, err = findVersion(t.Context(), repository, "image:tiny:1", "tiny/stateful")
+	if err != nil || v.target.Docker == nil || v.target.Docker.Image != "tiny:1" || v.target.Env()["MCP_SESSIONS"] != "stateful" || v.title != "image:tiny:1" {
+		t.Errorf("got %+v and error %v, wanted the variant in the image", v, err)
+	}
+	if _, _, err := findVersion(t.Context(), repository, "image:", "tiny"); err == nil || !strings.Contains(err.Error(), "names no image") {
+		t.Errorf("got error %v, wanted one that no image is named", err)
 	}
 	if _, _, err := findVersion(t.Context(), repository, "empty", "tiny"); err == nil || !strings.Contains(err.Error(), "no subject.yaml") {
 		t.Errorf("got error %v, wanted one that there is no such server yet", err)

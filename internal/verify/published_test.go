@@ -1,16 +1,17 @@
 package verify_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-parity/mcp-parity/internal/report"
 	"github.com/mcp-parity/mcp-parity/internal/result"
@@ -18,8 +19,8 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/verify/verifytest"
 )
 
-// After a run of quick is committed: go test ./internal/verify -run TestReadme -update
-var update = flag.Bool("update", false, "put the newest committed run of quick into README.md")
+// After a run is committed: go test ./internal/verify -run TestFresh -update
+var update = flag.Bool("update", false, "write the committed runs into README.md and results/RESULTS.md")
 
 const root = "../.."
 
@@ -63,112 +64,112 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestReadme checks that the table in the README is that of a committed run.
-func TestReadme(t *testing.T) {
+// TestFresh checks that the pages with figures show the newest committed run of each experiment.
+func TestFresh(t *testing.T) {
 	var runs []*result.Run
 	for _, folder := range published(t) {
 		run, err := result.Read(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Experiment.Name == "quick" {
-			runs = append(runs, run)
-		}
+		runs = append(runs, run)
 	}
-	file := filepath.Join(root, "README.md")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme := string(text)
-	if *update && len(runs) > 0 {
-		newest := slices.MaxFunc(runs, func(a, b *result.Run) int { return a.StartedAt.Compare(b.StartedAt) })
-		if readme, err = replaceBlock(readme, newest); err != nil {
+	runs = newest(runs)
+	for _, page := range []struct {
+		path, block, content string
+	}{
+		{"README.md", "quick", excerpt(runs, "quick")},
+		{"results/RESULTS.md", "runs", report.Results(runs)},
+	} {
+		file := filepath.Join(root, page.path)
+		text, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(readme), 0o644); err != nil {
-			t.Fatal(err)
+		want, err := fill(string(text), page.block, page.content)
+		if err != nil {
+			t.Errorf("%s: %v", page.path, err)
+			continue
 		}
-	}
-	if err := checkReadme(readme, runs); err != nil {
-		t.Errorf("README.md: %v\nTo put the newest committed run there: go test ./internal/verify -run TestReadme -update", err)
+		if want == string(text) {
+			continue
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Errorf("%s is not what the committed runs give. To write it: go test ./internal/verify -run TestFresh -update\nwanted:\n%s", page.path, want)
 	}
 }
 
-// block finds what is between the markers, and its place.
-var block = regexp.MustCompile(`(?s)<!-- quick: begin -->\n(.*)<!-- quick: end -->`)
+// newest returns the newest run of each experiment, by the experiment's name.
+func newest(runs []*result.Run) []*result.Run {
+	sorted := slices.SortedFunc(slices.Values(runs), func(a, b *result.Run) int {
+		return cmp.Or(cmp.Compare(a.Experiment.Name, b.Experiment.Name), b.StartedAt.Compare(a.StartedAt))
+	})
+	return slices.CompactFunc(sorted, func(a, b *result.Run) bool { return a.Experiment.Name == b.Experiment.Name })
+}
 
-// runLink is how the block names its run; see report.Excerpt.
-var runLink = regexp.MustCompile(`Run \[([^\]]+)\]`)
-
-// checkReadme checks the block of the README against the committed runs of quick.
-func checkReadme(readme string, runs []*result.Run) error {
-	match := block.FindStringSubmatch(readme)
-	if match == nil {
-		return errors.New("there is no block from <!-- quick: begin --> to <!-- quick: end -->")
-	}
-	got := match[1]
-	if got == "" && len(runs) == 0 {
-		return nil
-	}
-	name := runLink.FindStringSubmatch(got)
-	if name == nil {
-		return fmt.Errorf("the block names no run, but %d are committed", len(runs))
-	}
-	i := slices.IndexFunc(runs, func(r *result.Run) bool { return r.ID == name[1] })
+// excerpt is the table of the run of an experiment; nothing where there is no run.
+func excerpt(runs []*result.Run, name string) string {
+	i := slices.IndexFunc(runs, func(r *result.Run) bool { return r.Experiment.Name == name })
 	if i < 0 {
-		return fmt.Errorf("the block names run %s, which is not a committed run of quick", name[1])
+		return ""
 	}
-	if want := excerpt(runs[i]); got != want {
-		return fmt.Errorf("the block is not what run %s gives.\ngot:\n%s\nwanted:\n%s", name[1], got, want)
-	}
-	return nil
+	return report.Excerpt(runs[i])
 }
 
-func replaceBlock(readme string, run *result.Run) (string, error) {
-	place := block.FindStringSubmatchIndex(readme)
-	if place == nil {
-		return "", errors.New("there is no block from <!-- quick: begin --> to <!-- quick: end -->")
+// fill puts the content between the markers of the block. Markdown needs an empty line between a comment and a table.
+func fill(text, block, content string) (string, error) {
+	begin, end := "<!-- "+block+": begin -->\n", "<!-- "+block+": end -->"
+	before, rest, ok := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return "", fmt.Errorf("there is no block from %s to %s", strings.TrimSpace(begin), end)
 	}
-	return readme[:place[2]] + excerpt(run) + readme[place[3]:], nil
+	return before + begin + "\n" + content + "\n" + end + after, nil
 }
 
-// excerpt is the block of a run. Markdown needs an empty line between a comment and a table.
-func excerpt(run *result.Run) string { return "\n" + report.Excerpt(run) + "\n" }
+func TestFill(t *testing.T) {
+	const fresh = "# A\n\n<!-- b: begin -->\n\n| 1.00 |\n\n<!-- b: end -->\n\nB\n"
+	for name, text := range map[string]string{
+		"as it is": fresh, "another digit": strings.Replace(fresh, "1.00", "1.01", 1), "empty": strings.Replace(fresh, "\n| 1.00 |\n\n", "", 1),
+		"a line more": strings.Replace(fresh, "<!-- b: end -->", "B\n<!-- b: end -->", 1),
+	} {
+		if got, err := fill(text, "b", "| 1.00 |\n"); err != nil || got != fresh {
+			t.Errorf("%s: got error %v and\n%s", name, err, got)
+		}
+	}
+	for _, text := range []string{"# A\n", "<!-- b: begin -->\n", "<!-- c: begin -->\n<!-- c: end -->"} {
+		if got, err := fill(text, "b", ""); err == nil {
+			t.Errorf("got %q without a block in %q", got, text)
+		}
+	}
+}
 
-func TestCheckReadme(t *testing.T) {
+func TestExcerpt(t *testing.T) {
 	run, err := result.Read(verifytest.Run(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := []*result.Run{run}
-	const empty = "# A\n\n<!-- quick: begin -->\n<!-- quick: end -->\n\nB\n"
-	fresh, err := replaceBlock(empty, run)
-	if err != nil {
-		t.Fatal(err)
+	if got := excerpt([]*result.Run{run}, run.Experiment.Name); got != report.Excerpt(run) || !strings.Contains(got, run.ID) {
+		t.Errorf("got %q, wanted the run's table", got)
 	}
-	again, err := replaceBlock(fresh, run)
-	if err != nil || again != fresh || !strings.HasPrefix(fresh, "# A\n") || !strings.HasSuffix(fresh, "\nB\n") {
-		t.Errorf("got error %v, text:\n%s", err, again)
+	if got := excerpt([]*result.Run{run}, "another"); got != "" {
+		t.Errorf("got %q for an experiment without a run", got)
 	}
-	for _, test := range []struct {
-		name, readme string
-		runs         []*result.Run
-		want         string // "" for no error
-	}{
-		{"fresh", fresh, runs, ""},
-		{"nothing committed", empty, nil, ""},
-		{"empty", empty, runs, "names no run"},
-		{"no run named", strings.Replace(fresh, "Run [", "Run (", 1), runs, "names no run"},
-		{"a run that is not committed", fresh, nil, "not a committed run"},
-		{"a table but nothing committed", strings.Replace(fresh, "Run [", "Run (", 1), nil, "names no run"},
-		{"another digit", strings.Replace(fresh, " | 1.00 |", " | 1.01 |", 1), runs, "is not what run"},
-		{"a line more", strings.Replace(fresh, "<!-- quick: end -->", "B\n<!-- quick: end -->", 1), runs, "is not what run"},
-		{"no block", "# A\n", runs, "there is no block"},
-	} {
-		err := checkReadme(test.readme, test.runs)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, wanted %q", test.name, err, test.want)
-		}
+}
+
+func TestNewest(t *testing.T) {
+	run := func(name string, day int) *result.Run {
+		r := &result.Run{StartedAt: time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)}
+		r.Experiment.Name = name
+		return r
+	}
+	old, other, new := run("quick", 1), run("capacity", 2), run("quick", 3)
+	if got := newest([]*result.Run{old, other, new}); !slices.Equal(got, []*result.Run{other, new}) {
+		t.Errorf("got %v, wanted the newest of each", got)
 	}
 }
