@@ -19,7 +19,7 @@ func TestGuardSeesASlowerServer(t *testing.T) {
 	}
 	tree := copyTree(t)
 	// With a larger n, most of a call is the recursion; with fewer than 10,000 calls in a launch p99, the noisiest, is not judged.
-	edit(t, filepath.Join(tree, "experiments", guardExperiment+".yaml"), "arguments: {n: 20}", "arguments: {n: 24}")
+	edit(t, filepath.Join(tree, "experiments", guardExperiment+".yaml"), "arguments: {n: 20}", "arguments: {n: 26}")
 	commit(t, tree)
 	// fibonacci(n-2) is 0.38 of the work of fibonacci(n).
 	edit(t, filepath.Join(tree, "servers", "go", "internal", "tools", "fibonacci.go"), "Result: fibonacci(n)}", "Result: fibonacci(n) + 0*fibonacci(n-2)}")
