@@ -5,53 +5,123 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mcp-parity/mcp-parity/internal/result"
 )
 
-// ReadHistogram reads a histogram log (.hlog) and merges its intervals.
-func ReadHistogram(path string) (*hdrhistogram.Histogram, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		// The error becomes a part of the run, which is the same wherever its folder is.
-		var failed *fs.PathError
-		if errors.As(err, &failed) {
-			err = failed.Err
-		}
-		return nil, fmt.Errorf("read the histogram %s: %w", filepath.Base(path), err)
-	}
-	defer file.Close()
-	reader := hdrhistogram.NewHistogramLogReader(file)
-	var intervals []*hdrhistogram.Histogram
-	for {
-		interval, err := reader.NextIntervalHistogram()
+// Interval holds what ended in one second, in microseconds.
+type Interval struct {
+	// Start is a whole second.
+	Start     time.Time
+	Histogram *hdrhistogram.Histogram
+}
+
+// ReadIntervals reads a histogram log (.hlog), which has at most one interval for each second, in the order of time. The error is for
+// a file that cannot be read or has another form.
+func ReadIntervals(path string) ([]Interval, error) {
+	var all []Interval
+	for interval, err := range intervals(path) {
 		if err != nil {
-			return nil, fmt.Errorf("read the histogram %s: %w", filepath.Base(path), err)
+			return nil, err
 		}
-		if interval == nil {
-			break
+		all = append(all, interval)
+	}
+	return all, nil
+}
+
+// intervals reads a log one interval after the other, because those of a long load do not fit into memory well. An error is the last
+// thing that it yields.
+func intervals(path string) iter.Seq2[Interval, error] {
+	return func(yield func(Interval, error) bool) {
+		fail := func(err error) { yield(Interval{}, fmt.Errorf("read the histograms %s: %w", filepath.Base(path), err)) }
+		file, err := os.Open(path)
+		if err != nil {
+			fail(withoutPath(err))
+			return
 		}
-		intervals = append(intervals, interval)
+		defer file.Close()
+		reader := hdrhistogram.NewHistogramLogReader(file)
+		var last time.Time
+		for {
+			h, err := reader.NextIntervalHistogram()
+			if err != nil {
+				fail(err)
+				return
+			}
+			if h == nil {
+				return
+			}
+			start, end := time.UnixMilli(h.StartTimeMs()).UTC(), time.UnixMilli(h.EndTimeMs()).UTC()
+			if start != start.Truncate(time.Second) || end != start.Add(time.Second) || !start.After(last) {
+				fail(fmt.Errorf("wanted whole seconds in the order of time, got %s to %s", start.Format(time.RFC3339Nano), end.Format(time.RFC3339Nano)))
+				return
+			}
+			last = start
+			if !yield(Interval{start, h}, nil) {
+				return
+			}
+		}
 	}
-	merged, err := Merge(intervals)
-	if err != nil {
-		return nil, fmt.Errorf("read the histogram %s: %w", filepath.Base(path), err)
+}
+
+// withoutPath removes the path from an error, which may become a part of a run: a run is the same wherever its folder is.
+func withoutPath(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
 	}
-	return merged, nil
+	return err
+}
+
+// ReadHistogram reads a histogram log and merges its intervals in the window. The histogram is empty if there are none.
+func ReadHistogram(path string, w result.Window) (*hdrhistogram.Histogram, error) {
+	h, _, err := readHistogram(path, w)
+	return h, err
+}
+
+// readHistogram also counts the values of the whole log.
+func readHistogram(path string, w result.Window) (h *hdrhistogram.Histogram, all int64, err error) {
+	h = newHistogram()
+	for interval, err := range intervals(path) {
+		if err != nil {
+			return nil, 0, err
+		}
+		all += interval.Histogram.TotalCount()
+		if interval.Start.Before(w.Start) || !interval.Start.Before(w.End) {
+			continue
+		}
+		if err := mergeInto(h, interval.Histogram); err != nil {
+			return nil, 0, fmt.Errorf("read the histograms %s: %w", filepath.Base(path), err)
+		}
+	}
+	return h, all, nil
+}
+
+// newHistogram is an empty histogram in the form of those of k6/x/mcp: microseconds up to an hour, three significant digits.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, time.Hour.Microseconds(), 3)
 }
 
 // Merge adds histograms up. This is how percentiles of several launches are made: an average of percentiles is no percentile.
 func Merge(histograms []*hdrhistogram.Histogram) (*hdrhistogram.Histogram, error) {
-	if len(histograms) == 0 {
-		return nil, errors.New("there is none")
-	}
-	merged := histograms[0].Clone()
-	for _, h := range histograms[1:] {
-		if dropped := merged.Merge(h); dropped > 0 {
-			return nil, fmt.Errorf("merge: %d values are beyond the histogram's range, up to %d", dropped, merged.HighestTrackableValue())
+	merged := newHistogram()
+	for _, h := range histograms {
+		if err := mergeInto(merged, h); err != nil {
+			return nil, err
 		}
 	}
 	return merged, nil
+}
+
+func mergeInto(sum, h *hdrhistogram.Histogram) error {
+	if dropped := sum.Merge(h); dropped > 0 {
+		return fmt.Errorf("merge: %d values are beyond the histogram's range, up to %d", dropped, sum.HighestTrackableValue())
+	}
+	return nil
 }

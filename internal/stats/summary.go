@@ -2,21 +2,23 @@ package stats
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 )
 
-// What k6/x/mcp writes beside its histograms.
+// What a load leaves in its folder beside the histograms: k6/x/mcp writes SummaryFile, the scripts write IterationsFile.
 const (
 	SummaryFile    = "summary.json"
-	SummaryVersion = 1
-	// PhaseMeasure is the tag with which the script marks the calls that were started in the window.
-	PhaseMeasure = "measure"
+	SummaryVersion = 2
+	IterationsFile = "iterations.json"
 )
 
 // Summary is the content of SummaryFile, as far as it is used here.
@@ -25,64 +27,143 @@ type Summary struct {
 	Series  []Series `json:"series"`
 }
 
-// Series are the calls of one method, tool and phase.
+// Series are the requests of one method and tool.
 type Series struct {
 	Method     string `json:"method"`
 	Tool       string `json:"tool"`
-	Phase      string `json:"phase"`
 	OK         int64  `json:"ok"`
 	Failed     int64  `json:"failed"`
 	ToolFailed int64  `json:"tool_failed"`
-	// Interrupted calls were cut off by the end of k6. The script lets every call end, so there is none in a good launch.
+	// Interrupted calls were cut off by the end of k6, cancelled ones by the script. The scripts let every call end, so there is none of
+	// either in a good launch.
 	Interrupted int64  `json:"interrupted"`
+	Cancelled   int64  `json:"cancelled"`
 	Wrong       int64  `json:"wrong"`
 	FirstError  string `json:"first_error"`
 	FirstWrong  string `json:"first_wrong"`
 	StartUnixMS int64  `json:"start_unix_ms"`
 	EndUnixMS   int64  `json:"end_unix_ms"`
-	Histogram   string `json:"hlog"`
+	// Histogram is the log of the OK requests from their sending on; empty when there are none.
+	Histogram string `json:"hlog"`
+	// ResponseHistogram is the log of Responses from the intended start of their iteration on: those that were the first call in it,
+	// under an open load.
+	Responses         int64  `json:"responses"`
+	ResponseHistogram string `json:"response_hlog"`
+	// LagHistogram is the log of how late the iterations began of which these were the first request, under an open load.
+	Lags         int64  `json:"lags"`
+	LagHistogram string `json:"lag_hlog"`
 }
 
-// ReadSummary reads the summary in a launch's folder.
+// operation is what the series is about.
+func (s Series) operation() result.Operation { return result.Operation{Method: s.Method, Tool: s.Tool} }
+
+// ReadSummary reads the summary in the folder of a load.
 func ReadSummary(folder string) (Summary, error) {
-	text, err := os.ReadFile(filepath.Join(folder, SummaryFile))
-	if err != nil {
-		return Summary{}, fmt.Errorf("read k6's summary: %w", err)
-	}
 	var s Summary
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := readJSON(filepath.Join(folder, SummaryFile), &s); err != nil {
 		return Summary{}, fmt.Errorf("read k6's summary: %w", err)
 	}
 	if s.Version != SummaryVersion {
 		return Summary{}, fmt.Errorf("read k6's summary: it has version %d, wanted %d", s.Version, SummaryVersion)
 	}
+	seen := map[result.Operation]bool{}
+	for _, one := range s.Series {
+		if seen[one.operation()] {
+			return Summary{}, fmt.Errorf("read k6's summary: it has two series for %s", one.operation().Name())
+		}
+		seen[one.operation()] = true
+	}
 	return s, nil
 }
 
-// Record puts what the summary says of the workload into the launch. Errors count wherever they happened.
-func (s Summary) Record(w experiment.Workload, l *result.Launch) {
-	method := "tools/call"
-	if w.Method != "" {
-		method = w.Method
+// readDropped reads how many iterations were due and could not begin.
+func readDropped(folder string) (int64, error) {
+	var iterations struct {
+		Dropped *int64 `json:"dropped_iterations"`
 	}
+	err := readJSON(filepath.Join(folder, IterationsFile), &iterations)
+	if err == nil && iterations.Dropped == nil {
+		err = errors.New("it has no dropped_iterations")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read k6's count of iterations: %w", err)
+	}
+	return *iterations.Dropped, nil
+}
+
+func readJSON(path string, to any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return withoutPath(err)
+	}
+	return json.Unmarshal(text, to)
+}
+
+// span is the time from the first request's start to the last one's end; zero times if there was none.
+func (s Summary) span() (first, last time.Time) {
 	for _, one := range s.Series {
-		l.Counts.Failed += one.Failed + one.Interrupted
-		l.Counts.ToolFailed += one.ToolFailed
-		l.Counts.Wrong += one.Wrong
-		for _, text := range []string{one.FirstError, one.FirstWrong} {
-			if l.FirstError == "" {
-				l.FirstError = text
-			}
-		}
-		if one.Phase != PhaseMeasure || one.Method != method || one.Tool != w.Tool {
+		if one.StartUnixMS == 0 {
 			continue
 		}
-		l.Counts.OK = one.OK
-		if one.StartUnixMS < one.EndUnixMS {
-			l.Window = &result.Window{Start: time.UnixMilli(one.StartUnixMS).UTC(), End: time.UnixMilli(one.EndUnixMS).UTC()}
+		if start := time.UnixMilli(one.StartUnixMS).UTC(); first.IsZero() || start.Before(first) {
+			first = start
 		}
-		if one.Histogram != "" {
-			l.Histogram = l.Folder + "/" + one.Histogram
+		if end := time.UnixMilli(one.EndUnixMS).UTC(); end.After(last) {
+			last = end
 		}
 	}
+	return first, last
+}
+
+// counted reports whether an operation is what a workload is counted in: its calls, or the sessions that it opens if it has none.
+func counted(w experiment.Workload, o result.Operation) bool {
+	if len(w.Calls) == 0 {
+		return o.Method == methodInitialize
+	}
+	return o.IsCall()
+}
+
+const methodInitialize = "initialize"
+
+// latencyLog is the log of a series from which latencies are taken, and how many values it must hold. Under an open load the wait for
+// a server that has fallen behind is a part of the latency (Tene's coordinated omission).
+func (s Series) latencyLog(shape string) (file string, values int64) {
+	if shape != experiment.ShapeClosed && s.Responses > 0 {
+		return s.ResponseHistogram, s.Responses
+	}
+	return s.Histogram, s.OK
+}
+
+// readLog reads a log of a load's folder within the window. The error is also for a log that holds more or fewer values than the
+// summary counts.
+func readLog(folder, file string, values int64, w result.Window) (*hdrhistogram.Histogram, error) {
+	if values == 0 {
+		return newHistogram(), nil
+	}
+	h, all, err := readHistogram(filepath.Join(folder, file), w)
+	if err == nil && all != values {
+		err = fmt.Errorf("the histograms %s hold %d values, but %s counts %d", file, all, SummaryFile, values)
+	}
+	return h, err
+}
+
+// perSecond adds to the histogram of each second the latencies of what the workload is counted in.
+func (s Summary) perSecond(w experiment.Workload, shape, folder string, seconds map[time.Time]*hdrhistogram.Histogram) error {
+	for _, one := range s.Series {
+		file, values := one.latencyLog(shape)
+		if !counted(w, one.operation()) || values == 0 {
+			continue
+		}
+		for interval, err := range intervals(filepath.Join(folder, file)) {
+			if err != nil {
+				return err
+			}
+			if sum := seconds[interval.Start]; sum == nil {
+				seconds[interval.Start] = interval.Histogram
+			} else if err := mergeInto(sum, interval.Histogram); err != nil {
+				return fmt.Errorf("read the histograms %s: %w", file, err)
+			}
+		}
+	}
+	return nil
 }
