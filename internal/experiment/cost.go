@@ -19,14 +19,14 @@ const extraLoad = time.Second
 func (e Experiment) Estimate() time.Duration {
 	total := gateTime
 	for _, l := range e.Plan(0) { // any order takes as long
-		total += launchTime + e.Workload(l.Workload).Load.time()
+		total += e.Workload(l.Workload).Load.Time()
 	}
 	return total
 }
 
-// time is how long the load of one launch lasts.
-func (l Load) time() time.Duration {
-	all := time.Duration(l.Warmup+l.Duration) + extraLoad
+// Time is about how long one launch takes.
+func (l Load) Time() time.Duration {
+	all := launchTime + time.Duration(l.Warmup+l.Duration) + extraLoad
 	if l.Shape == ShapeSearch {
 		// The warm-up, each step and the confirmation are loads of their own.
 		all += extraLoad + stepTime + searchSteps*(time.Duration(l.Objective.Step)+stepTime)
