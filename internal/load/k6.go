@@ -9,11 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
-	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
@@ -21,99 +21,126 @@ import (
 // end the sessions. Servers have 5 s for a call; a minute is for a machine under stress.
 const k6Grace = time.Minute
 
-// sampling says which answers are compared with what is expected: the first of each user and every 20th after it. Comparing all
-// would cost the generator CPU time that it needs to keep up with the fastest servers.
+// sampling says which answers are compared with what is expected: those of the first iteration of each user and of every 20th after it.
+// Comparing all would cost the generator CPU time that it needs to keep up with the fastest servers.
 const sampling = 20
+
+// generatorGOGC lets k6's heap grow further before it collects garbage: most of what k6 allocates lives for one call, so that
+// collecting more rarely costs memory, of which there is enough, and saves CPU time.
+const generatorGOGC = "400"
 
 // request is one load on one server.
 type request struct {
 	URL      string
-	Load     experiment.Load
 	Workload experiment.Workload
-	// Expected is the JSON text of the right answer: the structuredContent, or the sorted names of the tools.
+	// Expected is a JSON array with the right answer to each call: the structuredContent, or the sorted names of the tools.
 	Expected json.RawMessage
+	// Shape is experiment.ShapeClosed or ShapeOpen; a search makes a load of its own for each rate. Rate is in iterations per second,
+	// open only.
+	Shape    string
+	Rate     int
+	Duration time.Duration
 	// Folder gets k6's log, its summary and the histograms.
 	Folder string
 }
 
-// outcome is what k6 did.
-type outcome struct {
-	Summary   stats.Summary
-	Generator result.Generator
+// env returns what the scripts read.
+func (r request) env() ([]string, error) {
+	calls := r.Workload.Calls
+	if calls == nil {
+		calls = []experiment.Call{} // as an array in JSON
+	}
+	text, err := json.Marshal(calls)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{
+		"MCP_URL=" + r.URL + "/mcp",
+		"REVISION=" + r.Workload.Revision,
+		"SESSIONS=" + r.Workload.Sessions,
+		"CALLS=" + string(text),
+		"EXPECTED=" + string(r.Expected),
+		"SAMPLE=" + strconv.Itoa(sampling),
+		"USERS=" + strconv.Itoa(r.Workload.Load.Users),
+		"DURATION=" + seconds(r.Duration),
+		"K6_MCP_HISTOGRAMS=" + r.Folder,
+	}
+	if r.Shape == experiment.ShapeOpen {
+		return append(env, "RATE="+strconv.Itoa(r.Rate)), nil
+	}
+	load := r.Workload.Load
+	return append(env, "RAMP="+seconds(time.Duration(load.Ramp)), "SLEEP="+seconds(time.Duration(load.Sleep))), nil
 }
 
-// k6 runs the script and waits for its end. A run that ended in failure has an outcome too, as far as it is known.
-func (c Config) k6(ctx context.Context, r request) (outcome, error) {
-	arguments, err := r.Workload.ArgumentsJSON()
-	if err != nil {
-		return outcome{}, err
+// k6 runs the script of the shape and returns k6's exit code. Not every code but 0 is an error: what went wrong is in the counts then.
+func (c Config) k6(ctx context.Context, r request, cpu *generatorCPU) (exitCode int, err error) {
+	if err := os.MkdirAll(r.Folder, 0o755); err != nil {
+		return 0, err
 	}
-	call := map[string]any{"tool": r.Workload.Tool, "arguments": arguments}
-	if r.Workload.Method != "" {
-		call = map[string]any{"method": r.Workload.Method}
-	}
-	workload, err := json.Marshal(call)
+	env, err := r.env()
 	if err != nil {
-		return outcome{}, err
+		return 0, err
 	}
 	log, err := os.Create(filepath.Join(r.Folder, "k6.log"))
 	if err != nil {
-		return outcome{}, err
+		return 0, err
 	}
 	defer log.Close()
 
-	limit := time.Duration(r.Load.Warmup+r.Load.Duration) + k6Grace
+	limit := r.Duration + k6Grace
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	// No port for k6's own API, no summary on the terminal, and nothing but the script: histograms and counts come from the extension.
-	cmd := exec.CommandContext(timed, c.K6, "run", "--no-usage-report", "--address", "", "--quiet", "--no-color",
-		"--summary-mode", "disabled", "--no-thresholds", c.Script)
+	// No port for k6's own API and nothing on the terminal: histograms and counts come from the extension, and the script itself writes
+	// the end-of-test summary.
+	cmd := exec.CommandContext(timed, c.K6, "run", "--no-usage-report", "--address", "", "--quiet", "--no-color", "--no-thresholds",
+		experiment.Script(c.Root, r.Shape))
 	cmd.Stdout, cmd.Stderr = log, log
 	// Nothing of the user's environment: K6_* variables and k6's own configuration would change what is measured.
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + r.Folder,
+		"GOGC=" + generatorGOGC,
 		"K6_AUTO_EXTENSION_RESOLUTION=false", // the extension is built in; do not ask a build service for it
-		"MCP_URL=" + r.URL + "/mcp",
-		"USERS=" + strconv.Itoa(r.Load.Users),
-		"WARMUP=" + seconds(r.Load.Warmup),
-		"DURATION=" + seconds(r.Load.Duration),
-		"WORKLOAD=" + string(workload),
-		"EXPECTED=" + string(r.Expected),
-		"SAMPLE=" + strconv.Itoa(sampling),
-		"K6_MCP_HISTOGRAMS=" + r.Folder,
-	}
+	}, env...)
 	// k6 has a process group of its own, so that Ctrl-C reaches the harness alone.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-	started := time.Now()
 	if err := c.Host.StartCommand(cmd, c.Budget.GeneratorCPUs); err != nil {
-		return outcome{}, fmt.Errorf("start k6: %w", err)
+		return 0, fmt.Errorf("start k6: %w", err)
 	}
+	cpu.begin(cmd.Process.Pid)
 	err = cmd.Wait()
-	var out outcome
-	out.Generator = result.Generator{
-		CPUSeconds:  (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
-		WallSeconds: time.Since(started).Seconds(),
-		ExitCode:    cmd.ProcessState.ExitCode(),
-	}
+	cpu.end(cmd.ProcessState)
+	exitCode = cmd.ProcessState.ExitCode()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return out, ctx.Err()
+		return exitCode, ctx.Err()
 	case timed.Err() != nil:
-		return out, fmt.Errorf("k6 was still running after %s and was killed", limit)
+		return exitCode, fmt.Errorf("k6 was still running after %s and was killed", limit)
 	case err != nil && !errors.As(err, &exit):
-		return out, fmt.Errorf("run k6: %w", err)
+		return exitCode, fmt.Errorf("run k6: %w", err)
 	}
-	out.Summary, err = stats.ReadSummary(r.Folder)
-	if err != nil && out.Generator.ExitCode != 0 {
-		return out, fmt.Errorf("k6 ended with exit code %d and left no summary; see its k6.log", out.Generator.ExitCode)
+	if _, err := os.Stat(filepath.Join(r.Folder, stats.SummaryFile)); err != nil && exitCode != 0 {
+		return exitCode, fmt.Errorf("k6 ended with exit code %d and left no summary; see its k6.log", exitCode)
 	}
-	return out, err
+	return exitCode, nil
 }
 
-// seconds writes a duration as the script reads it: one number with its unit.
-func seconds(d experiment.Duration) string {
+// K6Version asks a k6 for its version.
+func K6Version(ctx context.Context, k6 string) (string, error) {
+	output, err := exec.CommandContext(ctx, k6, "version").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask k6 for its version: %w", err)
+	}
+	words := strings.Fields(string(output))
+	if len(words) < 2 || words[0] != "k6" {
+		return "", fmt.Errorf("ask k6 for its version: it said %q", output)
+	}
+	return words[1], nil
+}
+
+// seconds writes a duration as the scripts read it: one number with its unit.
+func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }

@@ -14,41 +14,88 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/backend"
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/search"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
-// launch starts the subject afresh, loads it and stops it. What goes wrong is recorded in the launch, because the other
-// launches are still worth making; the error is for a cancelled context only.
-func (c Config) launch(ctx context.Context, e experiment.Experiment, p experiment.Launch, expected json.RawMessage, runFolder string) (result.Launch, error) {
-	l := result.Launch{
-		Number: p.Number, Subject: p.Subject, Workload: p.Workload,
-		Folder:    fmt.Sprintf("launches/%03d-%s-%s", p.Number, strings.ReplaceAll(p.Subject, "/", "-"), p.Workload),
-		StartedAt: time.Now().UTC(),
-	}
-	folder := filepath.Join(runFolder, filepath.FromSlash(l.Folder))
-	err := c.attempt(ctx, request{Load: e.Load, Workload: e.Workload(p.Workload), Expected: expected, Folder: folder}, &l)
-	if ctx.Err() != nil {
-		return l, ctx.Err()
-	}
-	if err != nil {
-		l.Failure = brief(err)
-		if err := os.WriteFile(filepath.Join(folder, "failure.txt"), []byte(err.Error()+"\n"), 0o644); err != nil {
-			l.Failure += "; " + err.Error()
-		}
-	}
-	return l, nil
+// roundUp is how much longer than warm-up and window a load is: windows are whole seconds, and no load begins at one.
+const roundUp = time.Second
+
+// launching is a launch that is being made.
+type launching struct {
+	Config
+	result.Launch
+	workload experiment.Workload
+	// expected is a JSON array with the right answers to the workload's calls.
+	expected json.RawMessage
+	runDir   string
+	status   *live
+	// image is the digest of the image that was started, empty for a process; log is the file with what the server wrote.
+	image, log string
 }
 
-func (c Config) attempt(ctx context.Context, r request, l *result.Launch) (err error) {
-	if err := os.MkdirAll(r.Folder, 0o755); err != nil {
+func (c Config) newLaunch(w experiment.Workload, p experiment.Launch, expected json.RawMessage, runDir string) *launching {
+	return &launching{
+		Config:   c,
+		Launch:   result.Launch{Number: p.Number, Block: p.Block, Subject: p.Subject, Workload: p.Workload, Again: p.Again, Folder: launchFolder(p)},
+		workload: w, expected: expected, runDir: runDir, status: newLive(w),
+	}
+}
+
+// launchFolder is where a launch has its raw files, below the run's folder.
+func launchFolder(p experiment.Launch) string {
+	return fmt.Sprintf("launches/%03d-%s-%s", p.Number, strings.ReplaceAll(p.Subject, "/", "-"), p.Workload)
+}
+
+// make starts the subject afresh, loads it and stops it. What goes wrong is recorded in the launch, because the other launches are still
+// worth making; the error is for a cancelled context, and for files that cannot be written.
+func (l *launching) make(ctx context.Context) error {
+	l.StartedAt = time.Now().UTC()
+	err := l.attempt(ctx)
+	l.EndedAt = time.Now().UTC()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.fail(err)
+	l.fail(stats.Observe(l.workload, l.Budget, l.runDir, &l.Launch))
+	if l.Failure != "" { // it may be Observe's, which does what it can for a launch that it knows to have failed
+		err = stats.Observe(l.workload, l.Budget, l.runDir, &l.Launch)
+	}
+	// The log of a server that did well has nothing to say, and servers write paths of this machine into it.
+	if l.log != "" && (l.Failure != "" || l.Generator.ExitCode != 0 || l.Counts.Errors() > 0) {
+		err = errors.Join(err, copyFile(filepath.Join(l.folder(), "server.log"), l.log))
+	}
+	return err
+}
+
+// fail records what went wrong: in short in the launch, and in full beside its raw files.
+func (l *launching) fail(err error) {
+	if err == nil {
+		return
+	}
+	l.Failure = brief(err)
+	if err := os.WriteFile(filepath.Join(l.folder(), "failure.txt"), []byte(err.Error()+"\n"), 0o644); err != nil {
+		l.Failure += "; " + err.Error()
+	}
+}
+
+// folder is where the launch's raw files are.
+func (l *launching) folder() string { return filepath.Join(l.runDir, filepath.FromSlash(l.Folder)) }
+
+func (l *launching) attempt(ctx context.Context) (err error) {
+	// What a harness that was killed may have left is of no use.
+	if err := errors.Join(os.RemoveAll(l.folder()), os.MkdirAll(l.folder(), 0o755)); err != nil {
 		return err
 	}
-	instance, err := c.Backend.Start(ctx, c.Services[l.Subject])
+	l.status.enter("starting", "")
+	instance, err := l.Backend.Start(ctx, l.Services[l.Subject])
 	if err != nil {
 		return fmt.Errorf("the server did not start: %w", err)
 	}
-	err = c.measure(ctx, instance, r, l)
+	l.ReadySeconds, l.image, l.log = instance.ReadyAfter().Seconds(), instance.Image(), instance.LogPath()
+	err = l.measure(ctx, instance)
 
+	l.status.enter("stopping", "")
 	// The server must go even when the run was cancelled; Stop has a time limit of its own.
 	code, stopErr := instance.Stop(context.WithoutCancel(ctx))
 	if stopErr != nil {
@@ -56,45 +103,83 @@ func (c Config) attempt(ctx context.Context, r request, l *result.Launch) (err e
 	} else if code != 0 && err == nil {
 		err = fmt.Errorf("the server ended with exit code %d, wanted 0", code)
 	}
-	// The log of a server that did well has nothing to say, and servers write paths of this machine into it.
-	if err != nil || l.Counts.Errors() > 0 {
-		err = errors.Join(err, copyFile(filepath.Join(r.Folder, "server.log"), instance.LogPath()))
+	return err
+}
+
+// measure loads a running server and leaves the raw files.
+func (l *launching) measure(ctx context.Context, server backend.Instance) error {
+	l.Runtime = runtimeVersion(ctx, server.URL())
+	readings, err := watch(ctx, server, l.Upstream)
+	if err != nil {
+		return err
+	}
+	if l.workload.Load.Shape == experiment.ShapeSearch {
+		err = l.search(ctx, server.URL(), readings)
+	} else {
+		load := l.workload.Load
+		err = l.load(ctx, "loading", request{
+			URL: server.URL(), Shape: load.Shape, Rate: load.Rate, Folder: l.folder(),
+			Duration: time.Duration(load.Warmup+load.Duration) + roundUp,
+		}, readings)
+	}
+	stopErr := readings.stop(ctx)
+	return errors.Join(err, stopErr, readings.write(l.folder()))
+}
+
+// load runs k6 once.
+func (l *launching) load(ctx context.Context, phase string, r request, readings *watcher) error {
+	r.Workload, r.Expected = l.workload, l.expected
+	l.status.enter(phase, r.Folder)
+	code, err := l.k6(ctx, r, &readings.generator)
+	if l.Generator.ExitCode == 0 {
+		l.Generator.ExitCode = code
 	}
 	return err
 }
 
-// measure loads a running server and records what was seen.
-func (c Config) measure(ctx context.Context, server backend.Instance, r request, l *result.Launch) error {
-	r.URL = server.URL()
-	l.Runtime = runtimeVersion(ctx, r.URL)
-	readings, err := watch(ctx, server)
+// search warms the server up and then loads it at one rate after the other, as package search says.
+func (l *launching) search(ctx context.Context, url string, readings *watcher) error {
+	want := l.workload.Load
+	warmup := filepath.Join(l.folder(), stats.WarmupFolder)
+	err := l.load(ctx, "warming up", request{URL: url, Shape: experiment.ShapeClosed, Duration: time.Duration(want.Warmup), Folder: warmup}, readings)
 	if err != nil {
-		return fmt.Errorf("read the server's use of CPU and memory: %w", err)
-	}
-	out, k6Err := c.k6(ctx, r)
-	samples, err := readings.stop(ctx)
-	l.Generator = out.Generator
-	out.Summary.Record(r.Workload, l)
-	first, last := samples[0], samples[len(samples)-1]
-	l.Server.MemoryIdleBytes, l.Server.MemoryPeakBytes, l.Server.MemoryEndBytes = first.MemoryBytes, last.PeakBytes, last.MemoryBytes
-	if k6Err != nil {
-		return k6Err
-	}
-	if err != nil {
-		return fmt.Errorf("read the server's use of CPU and memory: %w", err)
-	}
-	if err := stats.WriteUsage(r.Folder, samples); err != nil {
 		return err
 	}
-	if l.Window != nil {
-		used, err := stats.CPUBetween(samples, l.Window.Start, l.Window.End)
-		if err != nil {
-			return fmt.Errorf("the server's CPU time in the window is not known: %w", err)
-		}
-		seconds := used.Seconds()
-		l.Server.CPUSeconds = &seconds
+	start, err := search.Start(warmup, want.Warmup)
+	if err != nil {
+		return err
 	}
-	return nil
+	for l.Generator.ExitCode == 0 {
+		rate, confirming, done := search.Next(start, l.Search)
+		if done {
+			return nil
+		}
+		phase, duration := "trying", want.Objective.Step
+		if confirming {
+			phase, duration = "confirming", want.Duration
+		}
+		step := result.Step{
+			Folder:         fmt.Sprintf("%s/steps/%02d-r%d", l.Folder, len(l.Search)+1, rate),
+			AskedPerSecond: float64(rate), Confirming: confirming,
+		}
+		err := l.load(ctx, fmt.Sprintf("%s %d/s", phase, rate), request{
+			URL: url, Shape: experiment.ShapeOpen, Rate: rate, Duration: time.Duration(duration),
+			Folder: filepath.Join(l.runDir, filepath.FromSlash(step.Folder)),
+		}, readings)
+		if err != nil {
+			return err
+		}
+		// What the generator used decides too, up to the end of this step.
+		if err := errors.Join(readings.readMachine(ctx), readings.write(l.folder())); err != nil {
+			return err
+		}
+		err = stats.ObserveStep(l.workload, l.Budget, l.runDir, &step)
+		l.Search = append(l.Search, step)
+		if err != nil {
+			return err
+		}
+	}
+	return nil // the exit code says that something is wrong
 }
 
 // brief is an error without the end of a log, which belongs beside the raw data and not into a table.
