@@ -177,13 +177,14 @@ var mistakes = []struct {
 	{"workloads:", "workload:", `:14: unknown field "workload"; allowed here: name, title, published, subjects`, false},
 	{"    method: tools/list\n    subj", "    methods: tools/list\n    subj", `:19: unknown field "methods"; allowed here: name, subjects`, false},
 	{"  users: 2", "  user: 2", `:9: unknown field "user"; allowed here: shape, users, ramp`, false},
-	{"published: a-table", "published: a-table\npublished: b", ":4: ", true}, // to the schema, the second is all there is
-	{"workloads:\n", "workloads: [\n", ":", true},
+	{"published: a-table", "published: a-table\npublished: b", ":4: ", false}, // no YAML to the schema either
+	{"workloads:\n", "workloads: [\n", ":14: ", false},
 
 	{"subjects: [go, go/stateful, node]\n", "", "`subjects` is empty", true}, // list has some of its own
 	{"subjects: [go, go/stateful, node]", "subjects: []", ":4: `subjects` is empty", false},
 	{"go/stateful", "go", ":4: `subjects[1]` is \"go\" a second time", false},
 	{"[python, node, go]", "[python, node, python]", ":20: `workloads[1].subjects[2]` is \"python\" a second time", false},
+	{"[python, node, go]", "[]", ":20: `workloads[1].subjects` is empty", false},
 	{"reference: go\n", "reference: java\n", ":5: `reference` is \"java\"", true},
 	{"reference: node\n", "reference: java\n", ":21: `workloads[1].reference` is \"java\": use one of the subjects of workload list, python", true},
 	{"launches: 3", "launches: 0", ":6: `launches` is 0", false},
@@ -206,7 +207,7 @@ var mistakes = []struct {
 	{"{n: 3}", "{n: 33}", ":17: `workloads[0].arguments.n` do not fit calculate_fibonacci: ", true},
 	{"{n: 3}", "{m: 3}", ":17: `workloads[0].arguments` do not fit calculate_fibonacci: ", true},
 	{"{n: 4}", "{n: four}", ":27: `workloads[2].calls[0].arguments.n` do not fit", true},
-	{"{n: 3}", "{n: .nan}", ":17: `workloads[0].arguments` cannot be written as JSON", true},
+	{"{n: 3}", "{n: .nan}", ":17: `workloads[0].arguments` cannot be written as JSON", false},
 	{"    sessions: per_call\n", "", ":40: `workloads[4].calls` is empty", true}, // sessions may be those of the whole experiment
 
 	{"  shape: closed", "  shape: ramping", ":8: `load.shape` is \"ramping\": use closed, open or search", false},

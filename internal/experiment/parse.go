@@ -210,7 +210,7 @@ func (c fileWorkload) workload(d settings, at place) (Workload, error) {
 		Revision:  cmp.Or(c.Own.Revision, d.Revision, defaultRevision),
 		Sessions:  cmp.Or(c.Own.Sessions, d.Sessions, defaultSessions),
 	}
-	if len(w.Subjects) == 0 {
+	if w.Subjects == nil {
 		w.Subjects = slices.Clone(d.Subjects)
 	}
 	if n := cmp.Or(c.Own.Launches, d.Launches); n != nil {
