@@ -84,8 +84,8 @@ func summary(run *result.Run) []string {
 		var parts []string
 		for _, part := range []struct{ outcome, one, more string }{
 			{result.Holds, "holds", "hold"},
-			{result.SmallerThanPublished, "is there but smaller", "are there but smaller"},
-			{result.LargerThanPublished, "is there and larger", "are there and larger"},
+			{result.SmallerThanPublished, "is smaller here", "are smaller here"},
+			{result.LargerThanPublished, "is larger here", "are larger here"},
 			{result.NoDifference, "shows no difference", "show no difference"},
 			{result.Reversed, "is the other way round", "are the other way round"},
 		} {
@@ -130,14 +130,23 @@ func (c *comparison) words(bullet, below string) string {
 			out.WriteString(below + m + "\n")
 		}
 	}
-	for _, caveat := range c.Published.Caveats {
-		out.WriteString(bullet + "Caveat: " + oneLine(caveat) + "\n")
+	for _, caveat := range c.Caveats() {
+		out.WriteString(bullet + caveat + "\n")
 	}
 	return out.String()
 }
 
-// origin says where the published figures are from and how they were made.
-func (c *comparison) origin() []string {
+// Caveats are what must be known about the source.
+func (c *comparison) Caveats() []string {
+	var lines []string
+	for _, caveat := range c.Published.Caveats {
+		lines = append(lines, "Caveat: "+oneLine(caveat))
+	}
+	return lines
+}
+
+// Origin says where the published figures are from and how they were made.
+func (c *comparison) Origin() []string {
 	return []string{"Source: " + oneLine(c.Published.Source), "Its method: " + oneLine(c.Published.Method)}
 }
 

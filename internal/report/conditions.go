@@ -153,6 +153,7 @@ var figureNames = map[string]string{
 	"calls_per_second": "calls/s", "iterations_per_second": "iterations/s", "requests_per_second": "requests/s",
 	"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "request_mean_ms": "mean latency",
 	"cpu_seconds_per_1000": "CPU s / 1,000", "cpu_share": "CPU",
+	"mean_ms":           "the mean of an operation",
 	"memory_idle_bytes": "idle memory", "memory_mean_bytes": "mean memory", "memory_peak_bytes": "peak memory",
 }
 
@@ -165,11 +166,19 @@ func noise(run *result.Run) string {
 	if len(run.Noise) == 0 {
 		return "Noise floor: not known, because no server was started a second time beside itself."
 	}
-	var floors []string
+	var floors []string // each once
+	figures := map[string][]string{}
 	fewest, most := math.MaxInt, 0
 	for _, n := range run.Noise {
-		floors = append(floors, percent(n.Floor)+" in "+figureName(n.Figure))
+		floor := percent(n.Floor)
+		if figures[floor] == nil {
+			floors = append(floors, floor)
+		}
+		figures[floor] = append(figures[floor], figureName(n.Figure))
 		fewest, most = min(fewest, n.Pairs), max(most, n.Pairs)
+	}
+	for i, floor := range floors {
+		floors[i] = floor + " in " + english.WordSeries(figures[floor], "and")
 	}
 	pairs := strconv.Itoa(fewest)
 	if most > fewest {
@@ -180,7 +189,7 @@ func noise(run *result.Run) string {
 		noun = "pair"
 	}
 	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s); a ratio within it is marked ~.",
-		english.WordSeries(floors, "and"), pairs, noun)
+		strings.Join(floors, "; "), pairs, noun)
 }
 
 // generator says how busy the load generator was at most.

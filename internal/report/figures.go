@@ -55,7 +55,7 @@ func figureTables(run *result.Run) []grid {
 		}
 		head = append(head, "launches", "errors")
 		if len(all) == 0 || !slices.Equal(all[len(all)-1].Head, head) {
-			all = append(all, grid{Names: 2, Remarks: true, Head: head})
+			all = append(all, grid{Names: 2, Head: head})
 		}
 		g := group{Name: w.Name}
 		for _, c := range run.Cells {
@@ -69,7 +69,7 @@ func figureTables(run *result.Run) []grid {
 	return all
 }
 
-// figureRow writes a cell for a table: its figures, or in the last place why there are none.
+// figureRow writes a cell for a table. Why there are no figures is said of each launch, below the table: see invalid.
 func figureRow(c result.Cell, columns []column, reference bool) row {
 	r := row{Void: c.Figures == nil, Cells: []cell{{Value: c.Subject}}}
 	for _, column := range columns {
@@ -82,11 +82,8 @@ func figureRow(c result.Cell, columns []column, reference bool) row {
 			r.Cells = append(r.Cells, column.read(c.Figures))
 		}
 	}
-	remark := fmt.Sprint(c.Errors)
-	if c.Figures == nil {
-		remark = "invalid: " + strings.Join(c.Invalid, "; ")
-	}
-	return row{Void: r.Void, Cells: append(r.Cells, cell{Value: fmt.Sprintf("%d/%d", c.Valid, c.Launches)}, cell{Value: remark})}
+	r.Cells = append(r.Cells, cell{Value: fmt.Sprintf("%d/%d", c.Valid, c.Launches)}, cell{Value: fmt.Sprint(c.Errors)})
+	return r
 }
 
 // objective says what a search looks for: "p99 ≤ 50 ms".

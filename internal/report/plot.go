@@ -37,6 +37,11 @@ type plot struct {
 	Lines  []line
 	// Labels name the subjects, beside the field.
 	Labels []label
+	// Limit is a value that must not be exceeded; nil if there is none.
+	Limit *tick
+	Spots []spot
+	// Zoom is what a script draws the plot from when a reader wants to see more of it; nil where there is no more to see.
+	Zoom *zoom
 }
 
 type tick struct {
@@ -45,6 +50,17 @@ type tick struct {
 }
 
 type span struct{ From, To float64 }
+
+// Tall reports whether the plot has the height of two.
+func (p plot) Tall() bool { return p.Height >= tall }
+
+// spot is a point that matters by itself.
+type spot struct {
+	// Kind is the template's name for how it looks.
+	Kind, Name string
+	Colour     int
+	X, Y       float64
+}
 
 // line is one launch. It is tied to the label of its subject from its end, at LabelY.
 type line struct {
@@ -64,6 +80,13 @@ type series struct {
 	Name, Subject string
 	Style         int
 	Points        []point
+	// Spots are drawn over the line.
+	Spots []namedPoint
+}
+
+type namedPoint struct {
+	point
+	Kind, Name string
 }
 
 type point struct{ X, Y float64 }
@@ -105,6 +128,10 @@ func draw(height float64, x, y axis, lines []series) plot {
 		var path strings.Builder
 		command := "M"
 		for _, q := range s.Points {
+			if math.IsNaN(q.Y) { // nothing is known here
+				command = "M"
+				continue
+			}
 			fmt.Fprintf(&path, "%s%s %s", command, number(atX(q.X)), number(atY(q.Y)))
 			command = "L"
 		}
@@ -112,6 +139,9 @@ func draw(height float64, x, y axis, lines []series) plot {
 		p.Lines = append(p.Lines, line{
 			Name: s.Name, Path: path.String(), Colour: s.Style % colours, Dash: s.Style % dashes, EndX: atX(end.X), EndY: atY(end.Y),
 		})
+		for _, q := range s.Spots {
+			p.Spots = append(p.Spots, spot{Kind: q.Kind, Name: q.Name, Colour: s.Style % colours, X: atX(q.X), Y: atY(q.Y)})
+		}
 	}
 	p.Labels = labels(lines, p)
 	for i, s := range lines {

@@ -46,7 +46,7 @@ func Markdown(run *result.Run) string {
 	}
 	if c := compare(run); c != nil {
 		out.WriteString("## Beside " + c.Published.Title + "\n\n")
-		for _, line := range c.origin() {
+		for _, line := range c.Origin() {
 			out.WriteString("- " + line + "\n")
 		}
 		out.WriteString("\n")
