@@ -62,7 +62,7 @@ Exit codes: 0 all is well, 1 a difference was found or a result is invalid,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(checkCommand(), diffCommand(), doctorCommand(), guardCommand(), reportCommand(), runCommand(), upCommand(), verifyCommand())
+	cmd.AddCommand(checkCommand(), diffCommand(), doctorCommand(), experimentsCommand(), guardCommand(), reportCommand(), runCommand(), upCommand(), verifyCommand())
 	return cmd
 }
 
