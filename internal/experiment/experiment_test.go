@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/oracle"
+	"github.com/mcp-parity/mcp-parity/internal/upstream"
 )
 
 const root = "../.."
@@ -31,6 +34,18 @@ func TestAll(t *testing.T) {
 		for _, w := range e.Workloads {
 			if _, err := os.Stat(experiment.Script(root, w.Load.Shape)); err != nil {
 				t.Error(err)
+			}
+			for _, c := range w.Calls {
+				arguments, err := c.ArgumentsJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.Tool == "" {
+					continue
+				}
+				if _, err := (oracle.Oracle{Upstream: upstream.Handler()}).Call(c.Tool, arguments); err != nil {
+					t.Errorf("%s, workload %s: %s has no successful answer: %v", e.Name, w.Name, c.Tool, err)
+				}
 			}
 		}
 	}
@@ -61,6 +76,59 @@ func TestFindListsKnown(t *testing.T) {
 	_, err := experiment.Find(root, "quikc")
 	if err == nil || !strings.Contains(err.Error(), `"quikc"`) || !strings.Contains(err.Error(), "quick") {
 		t.Errorf("got %v, wanted an error that names quikc and lists quick", err)
+	}
+}
+
+// tree writes a project with one experiment beside the servers of this one, and returns its root.
+func tree(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for path, content := range map[string]string{"experiments/x.yaml": text, "results/published/a-table.yaml": table} {
+		file := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{"servers", "contract"} {
+		target, err := filepath.Abs(filepath.Join(root, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(dir, folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const table = `name: a-table
+title: T
+source: S
+method: M
+caveats: [C]
+servers:
+  - {server: go, title: Go, mean_ms: 2, requests_per_second: 100, cpu_percent: 50, memory_mb: 20}
+  - {server: java, title: Java, mean_ms: 1, requests_per_second: 200, cpu_percent: 25, memory_mb: 200}
+conclusions: [{text: A, figure: mean_ms, server: go, against: java}]
+`
+
+func TestFindChecksNames(t *testing.T) {
+	if _, err := experiment.Find(tree(t, valid), "x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ old, new, want string }{
+		{"a-table", "no-table", "experiments/x.yaml:3: `published` is \"no-table\": there is no published table"},
+		{"[go, go/stateful, node]", "[go, go/statefull, node]", "experiments/x.yaml:4: `subjects` names \"go/statefull\": use go, go/stateful, java, "},
+		{"[python, node, go]", "[rust, node, go]", "experiments/x.yaml:20: `workloads[1].subjects` names \"rust\""},
+		{"[python, node, go]", "[java, node, go]", "experiments/x.yaml:23: `workloads[1].revision` is 2026-07-28, which java does not serve: it has 2025-11-25"},
+	} {
+		_, err := experiment.Find(tree(t, strings.Replace(valid, test.old, test.new, 1)), "x")
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("with %q: got error %v, wanted one that begins with %q", test.new, err, test.want)
+		}
 	}
 }
 
