@@ -172,5 +172,7 @@ func (g *generatorCPU) read(ctx context.Context) time.Duration {
 	return g.most
 }
 
-// duration is a number of seconds.
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+// duration is a number of seconds, which the kernel counts in hundredths.
+func duration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
