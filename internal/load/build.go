@@ -26,7 +26,8 @@ func BuildK6(ctx context.Context, host Host, root string) (string, error) {
 		Process: &subject.Process{
 			Needs:   []subject.Need{{Command: []string{"go", "version"}, Version: "1.26", Get: "https://go.dev/dl/"}},
 			Sources: []string{"."},
-			Build:   [][]string{{"go", "build", "-o", "{{out}}/k6", "./cmd/k6"}},
+			// Without the workspace, in which the versions that other modules need would change what is built.
+			Build: [][]string{{"env", "GOWORK=off", "go", "build", "-o", "{{out}}/k6", "./cmd/k6"}},
 		},
 	})
 	if err != nil {
