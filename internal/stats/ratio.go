@@ -19,6 +19,10 @@ const minRankPairs = 6
 // show that.
 const MinFloor = 0.05
 
+// floorConfidence is the share of ratios of equal launches that are within the noise floor. A run prints dozens of figures, of workloads that
+// are not equally noisy: with 95 %, two runs of one server would often differ by more in more than one of twenty. See TestFloorHolds.
+const floorConfidence = 0.99
+
 // pair are two launches of the same block.
 type pair struct{ one, other *result.Launch }
 
@@ -97,7 +101,7 @@ func ratioOf(logs []float64, floor *float64) *result.Ratio {
 const meanFigure = "mean_ms"
 
 // noiseOf computes the noise floor of each figure from the A/A pairs. Their log ratios have the mean 0, because the two launches differ in
-// nothing, so that s² is the mean of their squares, with as many degrees of freedom as there are pairs; 95 % of such ratios are
+// nothing, so that s² is the mean of their squares, with as many degrees of freedom as there are pairs; floorConfidence of such ratios are
 // within Student's quantile times s. Pairs of all workloads are put together. The floor is that of single launches: figures over several
 // differ by less. own has the launches' own percentiles, by the launch's number.
 func noiseOf(run *result.Run, own map[int][]float64) []result.Noise {
@@ -141,7 +145,7 @@ func floorOf(logs []float64, n int) float64 {
 		squares += l * l
 	}
 	s := math.Sqrt(squares / float64(len(logs)))
-	t := stats.InvCDF(stats.TDist{V: float64(n)})(1 - (1-confidence)/2)
+	t := stats.InvCDF(stats.TDist{V: float64(n)})(1 - (1-floorConfidence)/2)
 	return max(MinFloor, math.Expm1(t*s))
 }
 

@@ -31,9 +31,9 @@ const (
 	// least as much would have been mixed into the figures; where it is not, what is mixed in is a part of it.
 	MinChange = 0.10
 
-	// MinSteady is the share of the load's duration that must be left after the last change of level. With less, too little is known of
-	// how long the level lasts.
-	MinSteady = 0.5
+	// MinSteady is the share of the load's duration that must be left after the last change of level. In less, a server that is still on
+	// its way looks as if it had arrived: over a short time every curve is flat.
+	MinSteady = 2.0 / 3
 
 	// MaxDrift is by what factor the last third of a window may differ from its first one. A change that is spread over the whole window
 	// has no point at which it ends. A steady drift by this much puts the mean over the window some 12 % away from either end of it: that is
@@ -194,7 +194,7 @@ const (
 	minLevel = 3
 	// changePenalty is what a change must save, in units of the noise times log n: that is the form of the Bayesian information criterion.
 	// The factor is such that noise is taken for a change in fewer than one of twenty flat series, of 10 values too: see TestFlatIsFlat.
-	changePenalty = 2.0
+	changePenalty = 3.0
 	// minNoise is the least noise that is assumed, as a share of the level.
 	minNoise = 0.01
 )
