@@ -245,11 +245,11 @@ func findVersion(ctx context.Context, root, ref, id string) (v version, remove f
 
 // compare starts upstream and makes the launches, whose raw files are temporary.
 func compare(ctx context.Context, p project, e experiment.Experiment, versions map[string]version, host load.Host, k6 string, seed uint64, looks []int) (report *guard.Report, err error) {
-	config, err := loadConfig(p, e, host, k6)
+	config, notes, err := loadConfig(p, host, k6)
 	if err != nil {
 		return nil, err
 	}
-	for _, note := range config.Notes {
+	for _, note := range notes {
 		progress(note)
 	}
 	raw, err := os.MkdirTemp("", "mcp-parity-guard-raw-")
@@ -273,6 +273,7 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
 	plan.Upstream.CPUs = config.Budget.GeneratorCPUs
 	err = stand.With(ctx, plan, func(ctx context.Context, s *stand.Stand) error {
+		config.Upstream = s.Upstream
 		for label, v := range versions {
 			config.Services[label] = limited(backend.ServiceOf(v.target, s.Upstream.PeerURL()), config.Budget)
 		}
