@@ -83,11 +83,15 @@ func unsteadyReason(w experiment.Workload, l result.Launch) string {
 		return fmt.Sprintf("no steady state: the level still changed %.0f s after the first call, which leaves %.0f s of %.0f s, lengthen `warmup`",
 			l.Warmup.ChangeSeconds, left, duration)
 	}
-	what := "rate"
+	what, than := "rate", "higher"
 	if w.Load.Shape != experiment.ShapeClosed {
 		what = "median latency"
 	}
-	return fmt.Sprintf("no steady state: in the last third of the window the %s is %+.0f %% of that in the first, lengthen `warmup`", what, 100*l.Warmup.Drift)
+	if l.Warmup.Drift < 0 {
+		than = "lower"
+	}
+	return fmt.Sprintf("no steady state: the %s in the last third of the window is %.0f %% %s than in the first, lengthen `warmup`",
+		what, 100*math.Abs(l.Warmup.Drift), than)
 }
 
 // series has a value for each second.
