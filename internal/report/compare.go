@@ -206,6 +206,10 @@ func operationsBeside(run *result.Run, w experiment.Workload) grid {
 	reference := serverOf(w.Reference)
 	var rows []row
 	for _, o := range run.Published.Operations {
+		ours := result.OperationFigures{Method: o.Method, Tool: o.Tool}
+		if o.Tool != "" {
+			ours.Method = "tools/call"
+		}
 		r := row{Cells: []cell{{Value: o.Title}}}
 		for _, s := range run.Published.Servers {
 			theirs := cell{Value: noFigure}
@@ -217,32 +221,13 @@ func operationsBeside(run *result.Run, w experiment.Workload) grid {
 			}
 			r.Cells = append(r.Cells, theirs)
 			for _, subject := range counterparts(w, s.Server) {
-				r.Cells = append(r.Cells, operationMean(run.Cell(w.Name, subject), o))
+				r.Cells = append(r.Cells, operationMean(run.Cell(w.Name, subject), ours))
 			}
 		}
 		rows = append(rows, r)
 	}
 	g.Groups = []group{{Rows: rows}}
 	return g
-}
-
-// operationMean writes the mean of an operation and its ratio to that of the reference.
-func operationMean(c *result.Cell, o published.Operation) cell {
-	if c == nil || c.Figures == nil {
-		return cell{Value: noFigure}
-	}
-	i := slices.IndexFunc(c.Figures.Operations, func(f result.OperationFigures) bool {
-		return o.Tool != "" && f.Tool == o.Tool || o.Tool == "" && f.Method == o.Method
-	})
-	if i < 0 {
-		return cell{Value: noFigure}
-	}
-	f := c.Figures.Operations[i]
-	mean := cell{Value: significant(f.MeanMS.Value)}
-	if f.MeanRatio != nil {
-		mean.Interval = "(" + relation(&result.Ratio{Value: f.MeanRatio.Value, Same: f.MeanRatio.Same}).Value + "×)"
-	}
-	return mean
 }
 
 // asPublished writes a figure with all the digits that its source gives.

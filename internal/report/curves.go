@@ -32,7 +32,7 @@ func (t trace) series() series {
 // quantiles draws latency over the share of calls that were at least as fast. The scale of shares gives each further nine the same
 // room, because it is the slow calls in which servers differ. The fastest tenth is left out: the least values of a few calls would
 // take half of the height.
-func quantiles(workload string, traces []trace) plot {
+func quantiles(title string, traces []trace) plot {
 	const perDecade = 40
 	first := -math.Log10(1 - 0.1)
 	var lines []series
@@ -66,7 +66,7 @@ func quantiles(workload string, traces []trace) plot {
 			x.Ticks = append(x.Ticks, mark{value, share})
 		}
 	}
-	return draw(tall, x, logAxis("latency, ms", least, most), lines).titled("Latency of "+workload, ends)
+	return draw(tall, x, logAxis("latency, ms", least, most), lines).titled(title, ends)
 }
 
 // How a rate that was tried looks.

@@ -19,11 +19,11 @@ type column struct {
 // columns returns the figures that tell something about the workload.
 func columns(w experiment.Workload) []column {
 	rate := column{"calls/s", func(f *result.Figures) cell { return spread(f.CallsPerSecond, 1) }}
-	unit := "calls"
+	unit, latency := "calls", ""
 	switch {
 	case len(w.Calls) == 0:
 		rate = column{"sessions/s", func(f *result.Figures) cell { return spread(f.IterationsPerSecond, 1) }}
-		unit = "sessions"
+		unit, latency = "sessions", "initialize " // the one request of a session that waits for an answer
 	case w.Load.Shape == experiment.ShapeSearch:
 		rate = column{"calls/s at " + objective(*w.Load.Objective), func(f *result.Figures) cell { return atLeast(f, spread(f.CallsPerSecond, 1)) }}
 	}
@@ -34,9 +34,9 @@ func columns(w experiment.Workload) []column {
 	mebi := 1.0 / (1 << 20)
 	return append(all,
 		column{"× " + w.Reference, func(f *result.Figures) cell { return relation(f.Ratio) }},
-		column{"p50 ms", func(f *result.Figures) cell { return minor(spread(f.P50MS, 1)) }},
-		column{"p95 ms", func(f *result.Figures) cell { return minor(spread(f.P95MS, 1)) }},
-		column{"p99 ms", func(f *result.Figures) cell { return minor(spread(f.P99MS, 1)) }},
+		column{latency + "p50 ms", func(f *result.Figures) cell { return minor(spread(f.P50MS, 1)) }},
+		column{latency + "p95 ms", func(f *result.Figures) cell { return minor(spread(f.P95MS, 1)) }},
+		column{latency + "p99 ms", func(f *result.Figures) cell { return minor(spread(f.P99MS, 1)) }},
 		column{"CPU s / 1,000 " + unit, func(f *result.Figures) cell { return minor(spread(f.CPUSecondsPer1000, 1)) }},
 		column{"idle MiB", func(f *result.Figures) cell { return minor(spread(f.MemoryIdle, mebi)) }},
 		column{"peak MiB", func(f *result.Figures) cell { return minor(spread(f.MemoryPeak, mebi)) }},
@@ -85,6 +85,73 @@ func figureRow(c result.Cell, columns []column, reference bool) row {
 	r.Cells = append(r.Cells, cell{Value: fmt.Sprintf("%d/%d", c.Valid, c.Launches)}, cell{Value: fmt.Sprint(c.Errors)})
 	return r
 }
+
+// requestTables shows what each kind of request takes, those of the handshake too, under the workloads that send more than one kind.
+// Workloads that follow each other and have the same servers share a table.
+func requestTables(run *result.Run) []grid {
+	var all []grid
+	for _, w := range run.Experiment.Workloads {
+		head := append([]string{"workload", "request, mean ms (× " + w.Reference + ")"}, w.Subjects...)
+		g := group{Name: w.Name}
+		for _, o := range operations(run, w) {
+			name := o.Tool
+			if name == "" {
+				name = o.Method
+			}
+			r := row{Cells: []cell{{Value: name}}}
+			for _, subject := range w.Subjects {
+				r.Cells = append(r.Cells, operationMean(run.Cell(w.Name, subject), o))
+			}
+			g.Rows = append(g.Rows, r)
+		}
+		if len(g.Rows) < 2 {
+			continue
+		}
+		if len(all) == 0 || !slices.Equal(all[len(all)-1].Head, head) {
+			all = append(all, grid{Names: 2, Head: head})
+		}
+		last := &all[len(all)-1]
+		last.Groups = append(last.Groups, g)
+	}
+	return all
+}
+
+// operations are those that any server of the workload has figures of.
+func operations(run *result.Run, w experiment.Workload) []result.OperationFigures {
+	var all []result.OperationFigures
+	for _, subject := range w.Subjects {
+		c := run.Cell(w.Name, subject)
+		if c == nil || c.Figures == nil {
+			continue
+		}
+		for _, o := range c.Figures.Operations {
+			if !slices.ContainsFunc(all, func(a result.OperationFigures) bool { return a.Method == o.Method && a.Tool == o.Tool }) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// operationMean writes the mean of an operation and, in brackets, its ratio to that of the reference.
+func operationMean(c *result.Cell, o result.OperationFigures) cell {
+	if c == nil || c.Figures == nil {
+		return cell{Value: noFigure}
+	}
+	i := slices.IndexFunc(c.Figures.Operations, func(f result.OperationFigures) bool { return f.Method == o.Method && f.Tool == o.Tool })
+	if i < 0 {
+		return cell{Value: noFigure}
+	}
+	f := c.Figures.Operations[i]
+	mean := cell{Value: significant(f.MeanMS.Value)}
+	if f.MeanRatio != nil {
+		mean.Interval = "(" + relation(&result.Ratio{Value: f.MeanRatio.Value, Same: f.MeanRatio.Same}).Value + "×)"
+	}
+	return mean
+}
+
+// tables are all tables of the run's own figures.
+func tables(run *result.Run) []grid { return append(figureTables(run), requestTables(run)...) }
 
 // objective says what a search looks for: "p99 ≤ 50 ms".
 func objective(o experiment.Objective) string {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
@@ -25,7 +27,7 @@ var (
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"style":      func() template.CSS { return template.CSS(style) },
-		"zoomStyle":  func() template.CSS { return template.CSS(uplotStyle) },
+		"zoomStyle":  func() template.CSS { return template.CSS(uplotStyle + "\n" + zoomStyle) },
 		"script":     func() template.JS { return template.JS(script) },
 		"scriptHash": scriptHash,
 		"time":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
@@ -39,7 +41,7 @@ var (
 // launches; the error is for one that cannot be read.
 func HTML(run *result.Run, dir string) ([]byte, error) {
 	p := page{
-		Run: run, State: state(run), Verdicts: verdicts(run), Figures: figureTables(run), Comparison: compare(run), Conditions: conditions(run),
+		Run: run, State: state(run), Verdicts: verdicts(run), Figures: tables(run), Comparison: compare(run), Conditions: conditions(run),
 		Launches: launchTable(run), Environment: environmentTable(run), Servers: serverTable(run), Again: again(run),
 	}
 	for i := range p.Figures {
@@ -47,7 +49,7 @@ func HTML(run *result.Run, dir string) ([]byte, error) {
 		for _, g := range p.Figures[i].Groups {
 			names = append(names, g.Name)
 		}
-		p.Figures[i].Title = "Each server under " + english.OxfordWordSeries(names, "and")
+		p.Figures[i].Title = p.Figures[i].Head[1] + " under " + english.OxfordWordSeries(names, "and")
 	}
 	for _, l := range run.Launches {
 		if len(l.Invalid) > 0 {
@@ -102,7 +104,11 @@ func plots(run *result.Run, w experiment.Workload, dir string) ([]plot, error) {
 	if err != nil || len(traces) == 0 {
 		return nil, err
 	}
-	all := []plot{quantiles(w.Name, traces)}
+	latency := "Latency of " + w.Name
+	if len(w.Calls) == 0 {
+		latency = "Latency of initialize under " + w.Name
+	}
+	all := []plot{quantiles(latency, traces)}
 	if w.Load.Shape == experiment.ShapeSearch {
 		if p, ok := knee(w, traces); ok {
 			all = append([]plot{p}, all...)
@@ -153,26 +159,33 @@ func verdicts(run *result.Run) []verdict {
 		launches.Text += ": no failed call, no wrong answer in the sample."
 	}
 	all := []verdict{
-		{What: "Equality", Good: run.Gate.Vectors > 0, Text: strings.TrimPrefix(Equality(run.Gate), "Equality: ")},
+		{What: "Equality", Good: run.Gate.Vectors > 0, Text: sentence(Equality(run.Gate), "Equality")},
 		launches,
-		{What: "Noise floor", Good: len(run.Noise) > 0, Text: strings.TrimPrefix(noise(run), "Noise floor: ")},
+		{What: "Noise floor", Good: len(run.Noise) > 0, Text: sentence(noise(run), "Noise floor")},
 	}
 	if l := busiest(run); l != nil {
 		all = append(all, verdict{
 			What: "Load generator", Good: l.Generator.Share <= stats.MaxGeneratorShare,
-			Text: strings.TrimPrefix(generator(run), "Load generator: ") + fmt.Sprintf(" At most %s is wanted.", percent(stats.MaxGeneratorShare)),
+			Text: sentence(generator(run), "Load generator") + fmt.Sprintf(" At most %s is wanted.", percent(stats.MaxGeneratorShare)),
 		})
 	}
 	if u := run.Upstream; u != nil {
 		all = append(all, verdict{
 			What: "Upstream", Good: u.CapacityPerSecond >= stats.MinUpstreamHeadroom*u.AskedPerSecond,
-			Text: fmt.Sprintf("%s At least %g times are wanted.", strings.TrimPrefix(Upstream(*u), "Upstream: "), stats.MinUpstreamHeadroom),
+			Text: fmt.Sprintf("%s At least %g times are wanted.", sentence(Upstream(*u), "Upstream"), stats.MinUpstreamHeadroom),
 		})
 	}
 	return append(all, verdict{
 		What: "Time", Good: run.LoadShare >= minLoadShare,
-		Text: strings.TrimPrefix(share(run), "Time: ") + fmt.Sprintf(" At least %s is wanted.", percent(minLoadShare)),
+		Text: sentence(share(run), "Time") + fmt.Sprintf(" At least %s is wanted.", percent(minLoadShare)),
 	})
+}
+
+// sentence is a line without the word that it begins with, which says what it is about.
+func sentence(line, about string) string {
+	text := []rune(strings.TrimPrefix(line, about+": "))
+	text[0] = unicode.ToUpper(text[0])
+	return string(text)
 }
 
 // launchTable lists all launches in the order in which they were made.
@@ -263,10 +276,16 @@ func serverTable(run *result.Run) grid {
 
 // Heads are the heads of the columns of an HTML table, in which the name of a group has a row of its own.
 func (g grid) Heads() []string {
+	heads := slices.Clone(g.Head)
 	if g.Grouped() {
-		return g.Head[1:]
+		heads = heads[1:]
 	}
-	return g.Head
+	for i, head := range heads {
+		if utf8.RuneCountInString(head) < len("× reference") { // a name and its unit stay together
+			heads[i] = strings.ReplaceAll(head, " ", "\u00a0")
+		}
+	}
+	return heads
 }
 
 // Grouped reports whether groups have names.

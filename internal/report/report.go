@@ -20,7 +20,7 @@ func Text(run *result.Run) string {
 	for _, line := range state(run) {
 		out.WriteString(line + "\n\n")
 	}
-	for _, g := range figureTables(run) {
+	for _, g := range tables(run) {
 		out.WriteString(g.text() + "\n\n")
 	}
 	if c := compare(run); c != nil {
@@ -41,7 +41,7 @@ func Markdown(run *result.Run) string {
 	var out strings.Builder
 	out.WriteString("# " + run.Experiment.Title + "\n\n")
 	out.WriteString(warning(run))
-	for _, g := range figureTables(run) {
+	for _, g := range tables(run) {
 		out.WriteString(g.markdown() + "\n\n")
 	}
 	if c := compare(run); c != nil {
@@ -72,7 +72,7 @@ func Excerpt(run *result.Run) string {
 func excerpt(run *result.Run, folder string) string {
 	var out strings.Builder
 	out.WriteString(warning(run))
-	for _, g := range figureTables(run) {
+	for _, g := range tables(run) {
 		out.WriteString(g.markdown() + "\n\n")
 	}
 	for _, line := range brief(run) {

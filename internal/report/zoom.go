@@ -17,6 +17,8 @@ var (
 	uplotScript string
 	//go:embed uplot/uPlot.min.css
 	uplotStyle string
+	//go:embed zoom.css
+	zoomStyle string
 	//go:embed zoom.js
 	zoomScript string
 
