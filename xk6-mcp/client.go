@@ -93,7 +93,8 @@ func (c *client) throw(what string, err error) {
 func (c *client) config(sc scene) wire.Config {
 	cfg := c.options.wire
 	if cfg.Transport != wire.Stdio {
-		cfg.HTTP = c.mi.roundTripper()
+		via := c.mi.transports()
+		cfg.HTTP, cfg.Streams = via.viaCalls, via.viaStreams
 		if agent := sc.state.Options.UserAgent; agent.Valid {
 			cfg.Header = withUserAgent(cfg.Header, agent.String)
 		}

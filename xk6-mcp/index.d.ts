@@ -468,7 +468,7 @@ export interface Page<T> extends Reply {
 export type Operation =
   | { tool: string; args?: object; params?: Params }
   | { resource: string; params?: Params }
-  | { prompt: string; args?: Record<string, string>; params?: Params }
+  | { prompt: string; args?: Record<string, string> | Encoded; params?: Params }
   | { method: string; body?: object; params?: Params };
 
 /** A notification of the server. */
@@ -758,7 +758,7 @@ export interface Session {
    */
   getPrompt(
     name: string,
-    args?: Record<string, string>,
+    args?: Record<string, string> | Encoded,
     params?: Params,
   ): Reply<{ description?: string; messages: { role: string; content: Content }[] }>;
   /**
@@ -769,7 +769,7 @@ export interface Session {
    */
   getPromptAsync(
     name: string,
-    args?: Record<string, string>,
+    args?: Record<string, string> | Encoded,
     params?: Params,
   ): Promise<Reply<{ description?: string; messages: { role: string; content: Content }[] }>>;
   /**
@@ -931,6 +931,28 @@ export interface Session {
    */
   abandon(): void;
 }
+
+declare const encoded: unique symbol;
+
+/**
+ * An object whose JSON has been made by {@link encode}. It can stand for `args` and `body` in every call.
+ *
+ * @example
+ * const args: Encoded = encode({ data: open('data.json') });
+ */
+export interface Encoded {
+  readonly [encoded]: true;
+}
+
+/**
+ * Makes the JSON of an object once. To make it anew in each call costs the load generator as much as all the rest of the call when
+ * the object is large.
+ *
+ * @example
+ * const args = encode({ data: JSON.parse(open('data.json')) });
+ * export default () => client.session().callTool('process_json_data', args);
+ */
+export function encode(value: object): Encoded;
 
 /** A server, and how to speak to it. */
 export class Client {

@@ -21,9 +21,12 @@ const Version = "0.1.0"
 // that fans out open connections again and again.
 const maxIdleConnections = 10_000
 
-// bufferSize of a connection, for each direction. The default of 4 KiB is most of the memory that an idle
-// stream takes; larger bodies are read past the buffer.
-const bufferSize = 1 << 10
+// The size of a connection's buffers, for each direction. What goes through at once saves system calls, which are a good part of a
+// call's cost. Streams are nearly always silent, and of thousands of them the buffers would be most of the memory.
+const (
+	bufferSize       = 8 << 10
+	streamBufferSize = 1 << 10
+)
 
 func init() {
 	modules.Register("k6/x/mcp", New())
@@ -60,10 +63,8 @@ type moduleInstance struct {
 	metrics   *metricSet
 	parseJSON func(string) (sobek.Value, error)
 
-	transport *http.Transport   // made on first use, because there is no lib.State before
-	limited   http.RoundTripper // transport within k6's rps option
-	iteration int64             // in which transport was last used
-	arrival   arrival
+	http    transports // made on first use, because there is no lib.State before
+	arrival arrival
 }
 
 // arrival says when the current iteration was meant to begin.
@@ -88,41 +89,56 @@ func (mi *moduleInstance) Exports() modules.Exports {
 	return modules.Exports{Named: map[string]any{
 		"Client":  mi.newClient,
 		"codes":   codes,
+		"encode":  mi.encode,
 		"version": Version,
 	}}
 }
 
-// roundTripper is this VU's own connection pool: k6's transport, so that its dialer, TLS settings and
-// options hold, with more idle connections.
-func (mi *moduleInstance) roundTripper() http.RoundTripper {
+// transports have this VU's connections, for calls and for streams.
+type transports struct {
+	calls, streams       *http.Transport
+	iteration            int64             // in which they were last used
+	viaCalls, viaStreams http.RoundTripper // the same, within k6's rps option
+}
+
+// transports are k6's own, so that its dialer, TLS settings and options hold, with more idle connections.
+func (mi *moduleInstance) transports() *transports {
 	state := mi.vu.State()
-	if mi.transport == nil {
-		if base, ok := state.Transport.(*http.Transport); ok {
-			mi.transport = base.Clone()
-		} else {
-			mi.transport = &http.Transport{
-				DialContext:        state.Dialer.DialContext,
-				TLSClientConfig:    state.TLSConfig,
-				DisableCompression: true,
-				DisableKeepAlives:  state.Options.NoConnectionReuse.Bool,
-				ForceAttemptHTTP2:  true,
-			}
-		}
-		mi.transport.MaxIdleConns = 0
-		mi.transport.MaxIdleConnsPerHost = maxIdleConnections
-		mi.transport.ReadBufferSize, mi.transport.WriteBufferSize = bufferSize, bufferSize
-		mi.run.own(mi.transport)
-		mi.limited = mi.transport
-		if state.RPSLimit != nil {
-			mi.limited = limitedTransport{mi.transport, state.RPSLimit}
-		}
+	t := &mi.http
+	if t.calls == nil {
+		t.calls, t.viaCalls = mi.newTransport(state, bufferSize)
+		t.streams, t.viaStreams = mi.newTransport(state, streamBufferSize)
 	}
 	// k6 closes its own transport's connections after each iteration under this option.
-	if state.Options.NoVUConnectionReuse.Bool && mi.iteration != state.Iteration {
-		mi.transport.CloseIdleConnections()
+	if state.Options.NoVUConnectionReuse.Bool && t.iteration != state.Iteration {
+		t.calls.CloseIdleConnections()
+		t.streams.CloseIdleConnections()
 	}
-	mi.iteration = state.Iteration
-	return mi.limited
+	t.iteration = state.Iteration
+	return t
+}
+
+func (mi *moduleInstance) newTransport(state *lib.State, buffer int) (*http.Transport, http.RoundTripper) {
+	var t *http.Transport
+	if base, ok := state.Transport.(*http.Transport); ok {
+		t = base.Clone()
+	} else {
+		t = &http.Transport{
+			DialContext:        state.Dialer.DialContext,
+			TLSClientConfig:    state.TLSConfig,
+			DisableCompression: true,
+			DisableKeepAlives:  state.Options.NoConnectionReuse.Bool,
+			ForceAttemptHTTP2:  true,
+		}
+	}
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = maxIdleConnections
+	t.ReadBufferSize, t.WriteBufferSize = buffer, buffer
+	mi.run.own(t)
+	if state.RPSLimit != nil {
+		return t, limitedTransport{t, state.RPSLimit}
+	}
+	return t, t
 }
 
 // limitedTransport keeps k6's rps option, for whatever is sent. The wait is part of a call's timeout, not of

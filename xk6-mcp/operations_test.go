@@ -354,6 +354,24 @@ func TestAttach(t *testing.T) {
 	assert.False(t, v.ToBoolean(), "the run ends the streams of sessions that are not its own")
 }
 
+// An object that was encoded once can be sent many times, wherever an object can.
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	run, vu := scriptAndVU(t, quote(t, everythingURL(t, &sdk.StreamableHTTPOptions{})), "{}")
+	_, err := vu.VU.Runtime().RunString(`const given = {text: "a\u2028é"}, args = mcp.encode(given); given.text = "changed"`)
+	require.NoError(t, err, "there is no need of a server for it")
+	run(`
+		const s = client.session(), text = "a\u2028é";
+		for (let i = 0; i < 3; i++) equal(text, s.callTool("echo", args).structuredContent.text);
+		equal(text, s.parallel([{tool: "echo", args}])[0].structuredContent.text);
+		equal(text, s.request("tools/call", mcp.encode({name: "echo", arguments: {text}})).result.structuredContent.text);
+		equal('{"args":{"text":"' + text + '"}}', JSON.stringify({args}));
+		let e; try { mcp.encode("text") } catch (x) { e = x }
+		equal("encode(value): want an object, got text", e.message);
+		try { s.callTool("echo", new Date()) } catch (x) { e = x }
+		equal(true, e.message.includes("args: want an object"));`)
+}
+
 func TestArgumentsOfOperations(t *testing.T) {
 	t.Parallel()
 	vu := newTestVU(t)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -472,10 +473,31 @@ func parseHeaders(rt *sobek.Runtime, v sobek.Value) (http.Header, error) {
 	return h, nil
 }
 
-// encodeObject is JSON.stringify for an argument that is an object or left out.
+// encoded is an Encoded of index.d.ts: an object whose JSON is made once, and used in many calls.
+type encoded struct{ json []byte }
+
+// MarshalJSON implements json.Marshaler, for JSON.stringify.
+func (e *encoded) MarshalJSON() ([]byte, error) { return e.json, nil }
+
+// encode makes an Encoded.
+func (mi *moduleInstance) encode(call sobek.FunctionCall) sobek.Value {
+	rt := mi.vu.Runtime()
+	raw, err := encodeGiven(call.Argument(0))
+	if err != nil {
+		common.Throw(rt, fmt.Errorf("encode(value): %w", err))
+	}
+	return rt.ToValue(&encoded{raw})
+}
+
+// encodeObject is JSON.stringify for an argument that is an object, an Encoded, or left out.
 func encodeObject(v sobek.Value) ([]byte, error) {
 	if common.IsNullish(v) {
 		return nil, nil
+	}
+	if v.ExportType() == reflect.TypeFor[*encoded]() {
+		if e, ok := v.Export().(*encoded); ok {
+			return e.json, nil
+		}
 	}
 	return encodeGiven(v)
 }

@@ -149,7 +149,7 @@ func (s *session) begin(what string, input sobek.Value, takes paramSet) (scene, 
 	s.check(what)
 	sc := s.client.begin(what, p.tags, true)
 	if s.wire.Transport() != wire.Stdio {
-		s.client.mi.roundTripper() // keeps noVUConnectionReuse
+		s.client.mi.transports() // keeps noVUConnectionReuse
 	}
 	if p.throw == nil {
 		if p.throw = s.client.options.throw; p.throw == nil {

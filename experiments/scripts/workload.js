@@ -11,7 +11,7 @@
 // Counts and histograms are written by k6/x/mcp to the directory K6_MCP_HISTOGRAMS, and beside them iterations.json by handleSummary.
 import { sleep } from 'k6';
 import exec from 'k6/execution';
-import { Client } from 'k6/x/mcp';
+import { Client, encode } from 'k6/x/mcp';
 
 // How long a user waits after it got no session, so that it does not count nothing but that.
 const pauseAfterFailure = 1;
@@ -95,7 +95,8 @@ function operation({ tool, arguments: args, method, ...rest }) {
     throw new Error(`CALLS has an unknown member ${Object.keys(rest)[0]}`);
   }
   if (typeof tool === 'string' && method === undefined) {
-    return (s) => s.callTool(tool, args);
+    const encoded = args && encode(args);
+    return (s) => s.callTool(tool, encoded);
   }
   if (method === 'tools/list' && tool === undefined && args === undefined) {
     return (s) => s.listTools();

@@ -54,6 +54,8 @@ type Config struct {
 	URL string
 	// HTTP sends the requests. Its connection pool is the sessions' pool.
 	HTTP http.RoundTripper
+	// Streams sends the requests whose responses go on, such as that of a Stream; if nil, HTTP does.
+	Streams http.RoundTripper
 	// Command is the server's program and its arguments, for Stdio. Env, as K=V, is added to the
 	// environment of this process; Dir is the working folder. Stderr is given each line that the
 	// program writes to its standard error.

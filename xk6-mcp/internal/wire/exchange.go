@@ -128,7 +128,11 @@ func (s *Session) send(ctx context.Context, verb string, target *url.URL, reply 
 		x.free()
 		return reply
 	}
-	resp, err := s.cfg.HTTP.RoundTrip(x.request(verb, target, header))
+	via := s.cfg.HTTP
+	if m.lasts && s.cfg.Streams != nil {
+		via = s.cfg.Streams
+	}
+	resp, err := via.RoundTrip(x.request(verb, target, header))
 	if err != nil {
 		reply.End = time.Now()
 		if x.trace.gotConn.Load() == 0 {
@@ -274,14 +278,14 @@ func mediaType(resp *http.Response) string {
 // readAll reads a body that is no stream.
 func (x *exchange) readAll(resp *http.Response) ([]byte, *Error) {
 	limit := x.s.cfg.MaxMessageSize
-	size := 512
+	size := max(512, x.s.lastSize.Load()) // replies of a session are often alike
 	switch {
 	case resp.ContentLength > int64(limit):
 		return nil, errorf(KindTooLarge, "the reply has %d bytes, more than %d", resp.ContentLength, limit)
 	case resp.ContentLength >= 0:
-		size = int(resp.ContentLength) + 1 // room for the read that finds the end
+		size = resp.ContentLength
 	}
-	data := make([]byte, 0, size)
+	data := make([]byte, 0, size+1) // room for the read that finds the end
 	var err error
 	for err == nil && len(data) <= limit {
 		if len(data) == cap(data) {
@@ -293,6 +297,7 @@ func (x *exchange) readAll(resp *http.Response) ([]byte, *Error) {
 	}
 	x.reply.End = time.Now()
 	x.reply.Received = len(data)
+	x.s.lastSize.Store(int64(len(data)))
 	if x.m.raw {
 		x.reply.Body = data
 	}

@@ -33,7 +33,7 @@ func newSSE(s *Session) *sse {
 // open opens the stream and waits for the address.
 func (t *sse) open(ctx context.Context, opts Options) *Reply {
 	reply := &Reply{Method: http.MethodGet}
-	return t.send(ctx, http.MethodGet, t.url, reply, &outgoing{opts: opts}, func(x *exchange, resp *http.Response) *Error {
+	return t.send(ctx, http.MethodGet, t.url, reply, &outgoing{opts: opts, lasts: true}, func(x *exchange, resp *http.Response) *Error {
 		if mediaType(resp) != "text/event-stream" {
 			return x.unexpected(resp, "text/event-stream")
 		}

@@ -91,6 +91,7 @@ func (t *streamable) listen(ctx context.Context, l *Stream, lo ListenOptions, op
 	} else if lo.LastEventID != "" {
 		m.opts.Header = withHeader(http.Header{"Last-Event-Id": {lo.LastEventID}}, opts.Header)
 	}
+	m.lasts = true
 	reply := &Reply{Method: m.method, Sent: len(m.body)}
 	return t.send(ctx, verb, t.url, reply, m, func(x *exchange, resp *http.Response) *Error {
 		switch kind := mediaType(resp); {

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/mcptest"
 	"github.com/mcp-parity/mcp-parity/xk6-mcp/internal/wire"
 )
 
@@ -136,6 +138,36 @@ func TestSSEAddress(t *testing.T) {
 			_, handshake, err := wire.Connect(ctx, cfg, wire.Options{Timeout: hangTimeout})
 			assert.Equal(t, test.kind, kindOf(t, err), err)
 			assert.Len(t, handshake.Replies, 1)
+		})
+	}
+}
+
+// viaFunc is an http.RoundTripper.
+type viaFunc func(*http.Request) (*http.Response, error)
+
+func (f viaFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What stays open goes its own way, and nothing else does.
+func TestStreamsHaveTheirOwnTransport(t *testing.T) {
+	t.Parallel()
+	for version, opened := range map[string]string{wire.LatestVersion: "GET", wire.StatelessVersion: "POST subscriptions/listen"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			cfg := serve(t, mcptest.Handler(&sdk.StreamableHTTPOptions{Stateless: version == wire.StatelessVersion}))
+			cfg.ProtocolVersion = version
+			var streams []string
+			via := cfg.HTTP
+			cfg.Streams = viaFunc(func(r *http.Request) (*http.Response, error) {
+				streams = append(streams, strings.TrimSpace(r.Method+" "+r.Header.Get("Mcp-Method")))
+				return via.RoundTrip(r)
+			})
+			s := connect(t, cfg)
+			require.Nil(t, s.CallTool(ctx, "echo", []byte(`{"text":"x"}`), wire.Options{}).Err)
+			l, r := s.Listen(ctx, wire.ListenOptions{}, wire.Options{})
+			require.Nil(t, r.Err)
+			l.Close()
+			require.Nil(t, s.CallTool(ctx, "echo", []byte(`{"text":"x"}`), wire.Options{}).Err)
+			assert.Equal(t, []string{opened}, streams)
 		})
 	}
 }

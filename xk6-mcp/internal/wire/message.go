@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // message is any JSON-RPC message that a server may send.
@@ -52,46 +55,76 @@ func appendString(b []byte, s string) []byte {
 // data.
 func decode(data []byte) (message, *Error) {
 	var m message
-	switch {
-	case !utf8.Valid(data):
+	if !utf8.Valid(data) {
 		return m, errorf(KindMalformed, "the reply is not UTF-8: %s", excerpt(data))
-	case json.Valid(data):
-		if err := m.split(data); err != nil {
-			return m, errorf(KindMalformed, "the reply is no JSON-RPC message: %w: %s", err, excerpt(data))
-		}
+	}
+	err := m.read(data)
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return m, nil
 	case len(bytes.TrimSpace(data)) == 0:
 		return m, errorf(KindTruncated, "the reply is empty")
-	case endsEarly(data):
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return m, errorf(KindTruncated, "the reply ends early after %d bytes", len(data))
-	default:
+	case errors.As(err, &syntax):
 		return m, errorf(KindMalformed, "the reply is not JSON: %s", excerpt(data))
 	}
-	return m, nil
+	return m, errorf(KindMalformed, "the reply is no JSON-RPC message: %w: %s", err, excerpt(data))
 }
 
-// split finds the members of the message in data, which must be valid JSON. encoding/json would parse
-// a result twice and copy it, of which nothing is used.
-func (m *message) split(data []byte) error {
-	rest := bytes.TrimLeft(data, space)
-	if rest[0] != '{' {
-		return errors.New("want an object")
+// decoders are used again, for their buffers.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// read finds the members of the message in one pass. encoding/json would make several, and copy a result
+// of which nothing may be used.
+func (m *message) read(data []byte) error {
+	d, ok := decoders.Get().(*jsontext.Decoder)
+	if !ok {
+		panic("decoders has only decoders")
 	}
-	rest = bytes.TrimLeft(rest[1:], space)
-	for rest[0] != '}' {
-		rest = bytes.TrimLeft(rest, space+",")
-		end := valueEnd(rest)
-		name := rest[:end]
-		rest = bytes.TrimLeft(rest[end:], space+":")
-		end = valueEnd(rest)
-		if err := m.set(name, rest[:end:end]); err != nil {
+	// As encoding/json has it: a lone surrogate in an escape is fine, and the last of two equal names counts.
+	d.Reset(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	defer func() {
+		d.Reset(bytes.NewReader(nil)) // lets go of data
+		decoders.Put(d)
+	}()
+	value := func() ([]byte, error) {
+		v, err := d.ReadValue()
+		end := int(d.InputOffset())
+		return data[end-len(v) : end : end], err
+	}
+	var wrong error // if it is JSON all the same
+	if d.PeekKind() != '{' {
+		wrong = errors.New("want an object")
+		if _, err := value(); err != nil {
 			return err
 		}
-		rest = bytes.TrimLeft(rest[end:], space)
+	} else {
+		_, _ = d.ReadToken() // it has been seen
+		for d.PeekKind() != '}' {
+			name, err := value()
+			if err != nil {
+				return err
+			}
+			v, err := value()
+			if err != nil {
+				return err
+			}
+			if err := m.set(name, v); err != nil && wrong == nil {
+				wrong = err
+			}
+		}
+		_, _ = d.ReadToken()
 	}
-	return nil
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = &jsontext.SyntacticError{Err: errors.New("more than one value")}
+		}
+		return err
+	}
+	return wrong
 }
-
-const space = " \t\r\n"
 
 // set sets the member with this name, as it is written.
 func (m *message) set(name, value []byte) error {
@@ -122,44 +155,6 @@ func (m *message) set(name, value []byte) error {
 		return json.Unmarshal(value, &m.Error)
 	}
 	return nil
-}
-
-// valueEnd is where the value ends with which data begins. data must be valid JSON, and more.
-func valueEnd(data []byte) int {
-	depth := 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			for i++; data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-			if depth < 0 { // a number or a name, and the end of what it is in
-				return i
-			}
-		case ',', ' ', '\t', '\r', '\n', ':':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return len(data)
-}
-
-// endsEarly reports whether data is the start of a JSON value that goes on.
-func endsEarly(data []byte) bool {
-	var v json.RawMessage
-	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&v), io.ErrUnexpectedEOF)
 }
 
 // answers reports whether m is the reply to the request with this id: ids are compared as written,

@@ -43,6 +43,7 @@ type Session struct {
 	url       *url.URL
 	header    http.Header // of every POST from now on: shared between requests, never changed
 	lastID    atomic.Int64
+	lastSize  atomic.Int64 // of the last reply that was no stream
 	id        string
 	info      ServerInfo
 	meta      json.RawMessage // that each request carries, from StatelessVersion on
@@ -78,6 +79,7 @@ type outgoing struct {
 	opts   Options
 	batch  *batch
 	raw    bool // body is the caller's: there may be a reply even without an id
+	lasts  bool // the response goes on after the exchange
 }
 
 // ServerInfo is what a server says of itself, in the result of initialize or server/discover.

@@ -281,8 +281,14 @@ func TestCloseWhereServerDoesNotEndSessions(t *testing.T) {
 			_ = json.NewDecoder(r.Body).Decode(&m)
 			answer(w, m)
 		}))
+		var seen []*wire.Reply
+		cfg.Observer.Exchange = func(r *wire.Reply) { seen = append(seen, r) }
 		s, _, err := wire.Connect(context.Background(), cfg, wire.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, fine, s.Close(context.Background(), wire.Options{}) == nil, "DELETE answered %d", status)
+		require.Len(t, seen, 1)
+		assert.Equal(t, "DELETE", seen[0].Method)
+		assert.Equal(t, status, seen[0].Status)
+		assert.Equal(t, fine, seen[0].Err == nil, "what is fine for the caller is counted as such")
 	}
 }
