@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/published"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
+	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
 )
 
 var start = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
@@ -127,38 +125,37 @@ func writeLaunch(t testing.TB, dir string, w experiment.Workload, l *result.Laun
 	perSecond, memory := speed(l.Subject, l.Number)
 	folder := filepath.Join(dir, l.Folder)
 	begin := l.StartedAt.Add(1300 * time.Millisecond)
-	length := w.Load.Warmup.Seconds() + w.Load.Duration.Seconds() + 1
-	end := begin.Add(time.Duration(length * float64(time.Second)))
-	latency := 10_000 / perSecond // milliseconds of ten users
-	rate := func(second int) float64 {
+	end := begin.Add(time.Duration(w.Load.Warmup + w.Load.Duration + experiment.Duration(time.Second)))
+	warming := func(second int) float64 {
 		if l.Subject == "java" && second < 6 {
 			return perSecond * float64(4+second) / 12
 		}
 		return perSecond
 	}
+	latency := 10_000 / perSecond // milliseconds of ten users
 	if w.Load.Shape == experiment.ShapeSearch {
 		end = begin.Add(5 * time.Second)
-		writeLoad(t, filepath.Join(folder, stats.WarmupFolder), w, l.Number, begin, end, rate, latency, false)
+		writeLoad(t, filepath.Join(folder, stats.WarmupFolder), w, begin, end, warming, latency, false)
 		lower, upper := perSecond/4, 0.0
-		for i := 0; i < 9; i++ {
+		for i := range 9 {
 			asked := lower
-			if i > 0 {
-				if asked = 2 * lower; upper > 0 {
-					asked = math.Sqrt(lower * upper)
-				}
-			}
-			confirming := i == 8
-			seconds := 5 * time.Second
-			if confirming {
-				asked, seconds = lower, 14*time.Second
+			switch {
+			case i == 8:
+			case upper > 0:
+				asked = math.Sqrt(lower * upper)
+			case i > 0:
+				asked = 2 * lower
 			}
 			asked = math.Round(asked)
-			step := result.Step{Folder: path.Join(l.Folder, fmt.Sprintf("steps/%02d-r%.0f", i+1, asked)), AskedPerSecond: asked, Confirming: confirming}
+			step := result.Step{Folder: path.Join(l.Folder, fmt.Sprintf("steps/%02d-r%.0f", i+1, asked)), AskedPerSecond: asked, Confirming: i == 8}
+			begin = end.Add(400 * time.Millisecond)
+			end = begin.Add(5 * time.Second)
+			if step.Confirming {
+				end = begin.Add(14 * time.Second)
+			}
 			// Latency grows without bound as the rate comes near the speed; beyond it the server falls behind.
 			wait := min(900, 3/(1-min(0.999, asked/perSecond)))
-			begin = end.Add(400 * time.Millisecond)
-			end = begin.Add(seconds)
-			writeLoad(t, filepath.Join(dir, step.Folder), w, l.Number, begin, end, func(int) float64 { return min(asked, perSecond) }, wait, true)
+			writeLoad(t, filepath.Join(dir, step.Folder), w, begin, end, func(int) float64 { return min(asked, perSecond) }, wait, true)
 			l.Search = append(l.Search, step)
 			if wait*2.9 < 50 && asked < perSecond { // as p99 is 2.8 times as much
 				lower = asked
@@ -167,96 +164,32 @@ func writeLaunch(t testing.TB, dir string, w experiment.Workload, l *result.Laun
 			}
 		}
 	} else {
-		writeLoad(t, folder, w, l.Number, begin, end, rate, latency, false)
+		writeLoad(t, folder, w, begin, end, warming, latency, false)
 	}
-
-	var usage []stats.Sample
-	var machine []stats.MachineSample
-	readings := int(end.Sub(l.StartedAt)/(250*time.Millisecond)) + 4
-	for i := range readings {
-		at := l.StartedAt.Add(time.Duration(i) * 250 * time.Millisecond)
-		passed := time.Duration(i) * 250 * time.Millisecond
-		used := memory + int64(i)<<14
-		usage = append(usage, stats.Sample{At: at, CPU: passed * 9 / 10, MemoryBytes: used, PeakBytes: used + mib})
-		machine = append(machine, stats.MachineSample{At: at, Generator: passed * 3 / 10, Upstream: passed / 10, Busy: passed * 14 / 10})
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := stats.WriteUsage(folder, usage); err != nil {
-		t.Fatal(err)
-	}
-	if err := stats.WriteMachine(folder, machine); err != nil {
-		t.Fatal(err)
-	}
+	statstest.Use{Server: 0.9, Generator: 0.3, Upstream: 0.1, Other: 0.1}.Write(t, folder, l.StartedAt.Add(time.Second), end.Sub(l.StartedAt), memory)
 	return end
 }
 
 // writeLoad writes what k6 leaves behind: rate is the number of calls in each second, latency about the median in milliseconds.
-func writeLoad(t testing.TB, folder string, w experiment.Workload, seed int, begin, end time.Time, rate func(second int) float64, latency float64, open bool) {
+func writeLoad(t testing.TB, folder string, w experiment.Workload, begin, end time.Time, rate func(second int) float64, latency float64, open bool) {
 	t.Helper()
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var all []map[string]any
-	iterations := int64(0)
-	add := func(method, tool string, share float64, lags bool) {
-		name := method + tool
-		name = filepath.Base(name)
-		var log, lag bytes.Buffer
-		writers := []*hdrhistogram.HistogramLogWriter{hdrhistogram.NewHistogramLogWriter(&log), hdrhistogram.NewHistogramLogWriter(&lag)}
-		for _, writer := range writers {
-			if err := writer.OutputLogFormatVersion(); err != nil {
-				t.Fatal(err)
+	load := statstest.Load{Start: begin, Length: end.Sub(begin)}
+	add := func(method, tool string, share float64, first bool) {
+		durations := func(second int) []int64 {
+			whole := begin.Truncate(time.Second).Add(time.Duration(second) * time.Second)
+			part := min(1, end.Sub(whole).Seconds(), whole.Add(time.Second).Sub(begin).Seconds())
+			micros := make([]int64, int(math.Round(share*rate(second)*part)))
+			for i := range micros {
+				x := (float64(i) + 0.5) / float64(len(micros))
+				micros[i] = int64(1000 * latency * (0.8 + 0.02*x/(1-x))) // with a tail
 			}
-			if err := writer.OutputLegend(); err != nil {
-				t.Fatal(err)
-			}
+			return micros
 		}
-		ok := int64(0)
-		for second := begin.Truncate(time.Second); second.Before(end); second = second.Add(time.Second) {
-			from, to := second, second.Add(time.Second)
-			if from.Before(begin) {
-				from = begin
-			}
-			if to.After(end) {
-				to = end
-			}
-			n := int(math.Round(share * rate(int(second.Sub(begin)/time.Second)) * to.Sub(from).Seconds()))
-			if n == 0 {
-				continue
-			}
-			histograms := []*hdrhistogram.Histogram{hdrhistogram.New(1, time.Hour.Microseconds(), 3), hdrhistogram.New(1, time.Hour.Microseconds(), 3)}
-			for i := range n {
-				// A tail in which one of a hundred calls takes twice the median.
-				x := (float64((i*37+seed)%n) + 0.5) / float64(n)
-				micros := int64(1000 * latency * (0.8 + 0.2*x/(1-min(x, 0.9999))/10))
-				if err := histograms[0].RecordValue(max(1, micros)); err != nil {
-					t.Fatal(err)
-				}
-				if err := histograms[1].RecordValue(int64(50 + i%100)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for i, h := range histograms {
-				h.SetStartTimeMs(second.UnixMilli())
-				h.SetEndTimeMs(second.Add(time.Second).UnixMilli())
-				if err := writers[i].OutputIntervalHistogram(h); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ok += int64(n)
+		s := statstest.Series{Series: stats.Series{Method: method, Tool: tool}, Durations: durations}
+		if open && first {
+			s.Responses, s.Lags = durations, func(second int) []int64 { return make([]int64, len(durations(second))) }
 		}
-		one := map[string]any{
-			"method": method, "tool": tool, "ok": ok, "hlog": name + ".hlog", "start_unix_ms": begin.UnixMilli(), "end_unix_ms": end.UnixMilli(),
-		}
-		write(t, filepath.Join(folder, name+".hlog"), log.Bytes())
-		if open && lags {
-			one["responses"], one["response_hlog"], one["lags"], one["lag_hlog"] = ok, name+".hlog", ok, name+".lag.hlog"
-			write(t, filepath.Join(folder, name+".lag.hlog"), lag.Bytes())
-			iterations = ok
-		}
-		all = append(all, one)
+		load.Series = append(load.Series, s)
 	}
 	for i, c := range w.Calls {
 		method := c.Method
@@ -270,17 +203,7 @@ func writeLoad(t testing.TB, folder string, w experiment.Workload, seed int, beg
 			add(method, "", 1, false)
 		}
 	}
-	writeJSON(t, filepath.Join(folder, stats.SummaryFile), map[string]any{"version": stats.SummaryVersion, "unit": "us", "interval_ms": 1000, "series": all})
-	writeJSON(t, filepath.Join(folder, stats.IterationsFile), map[string]any{"iterations": iterations, "dropped_iterations": 0})
-}
-
-func writeJSON(t testing.TB, file string, content any) {
-	t.Helper()
-	text, err := json.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, file, text)
+	load.Write(t, folder)
 }
 
 func write(t testing.TB, file string, content []byte) {
