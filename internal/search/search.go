@@ -24,7 +24,7 @@ const (
 	// not well this far below it has no capacity worth the name.
 	MaxConfirmations = 5
 	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of a thousand there are ten
-	// doublings, then four halvings of the bracket.
+	// doublings, then four halvings of the bracket and one more try; the rest is for a machine that stalls.
 	MaxExploring = 20
 )
 
@@ -48,7 +48,9 @@ func Start(folder string, warmup experiment.Duration) (float64, error) {
 // search starts at start: see Start. It has found a capacity when its last step is a confirmation that was met.
 //
 // The rate is doubled while it is met, or halved while it is missed; between the highest that was met and the lowest that was missed it is
-// then their geometric mean, until the two are within Resolution. Then the highest that was met is confirmed.
+// then their geometric mean, until the two are within Resolution. A rate that was missed once may have been missed because the machine
+// stalled for a moment, so that the lowest of those is then tried again; if it is met this time, the search goes on above it. At
+// last the highest that was met is confirmed.
 func Next(start float64, steps []result.Step) (rate int, confirming, done bool) {
 	exploring, confirmed := steps, []result.Step(nil)
 	for i, s := range steps {
@@ -63,21 +65,23 @@ func Next(start float64, steps []result.Step) (rate int, confirming, done bool) 
 		return rate, true, last.Met || n == MaxConfirmations || rate < 1
 	}
 
-	met, missed := 0.0, math.Inf(1)
+	met, missed := bracket(exploring)
+	tries := 0
 	for _, s := range exploring {
-		if s.Met {
-			met = max(met, s.AskedPerSecond)
-		} else {
-			missed = min(missed, s.AskedPerSecond)
+		if s.AskedPerSecond == missed {
+			tries++
 		}
 	}
-	switch {
+	narrow := missed <= met*(1+Resolution) || missed <= met+1
+	switch full := len(exploring) >= MaxExploring; {
 	case len(exploring) == 0:
 		rate = max(1, int(math.Round(start)))
-	case met == 0 && (missed <= 1 || len(exploring) >= MaxExploring):
+	case full && met == 0 || narrow && met == 0 && tries > 1:
 		return 0, false, true
-	case met > 0 && (missed <= met*(1+Resolution) || missed <= met+1 || len(exploring) >= MaxExploring):
+	case full || narrow && tries > 1:
 		return int(met), true, false
+	case narrow:
+		rate = int(missed)
 	case math.IsInf(missed, 1):
 		rate = int(met) * 2
 	case met == 0:
@@ -87,6 +91,22 @@ func Next(start float64, steps []result.Step) (rate int, confirming, done bool) 
 		rate = min(max(int(math.Round(math.Sqrt(met*missed))), int(met)+1), int(missed)-1)
 	}
 	return rate, false, false
+}
+
+// bracket returns the highest rate that was met, 0 if none was, and the lowest above it, which was missed, infinity if none was.
+func bracket(steps []result.Step) (met, missed float64) {
+	for _, s := range steps {
+		if s.Met {
+			met = max(met, s.AskedPerSecond)
+		}
+	}
+	missed = math.Inf(1)
+	for _, s := range steps {
+		if s.AskedPerSecond > met {
+			missed = min(missed, s.AskedPerSecond)
+		}
+	}
+	return met, missed
 }
 
 // lower is the next rate to confirm.
