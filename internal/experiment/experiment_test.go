@@ -370,13 +370,13 @@ func TestEstimate(t *testing.T) {
 		{Name: "a", Subjects: []string{"go", "node"}, Reference: "go", Launches: 2, Load: load},
 	}}
 	// Two launches of each, and the reference once more in the first block: 31 s of load each.
-	if got, want := e.Estimate(), 25*time.Second+5*(33500*time.Millisecond); got != want {
+	if got, want := e.Estimate(), 25*time.Second+5*(32500*time.Millisecond); got != want {
 		t.Errorf("closed: %s, wanted %s", got, want)
 	}
 	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
 	e.Workloads[0].Load = load
-	// The warm-up and the confirmation as above, a second for k6 in between, and 8 steps of 4 s and 1 s.
-	if got, want := e.Estimate(), 25*time.Second+5*(75500*time.Millisecond); got != want {
+	// The warm-up, eight steps of 4 s and two of 20 s, a quarter of a second for k6 before each.
+	if got, want := e.Estimate(), 25*time.Second+5*(86*time.Second); got != want {
 		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }
