@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/published"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
 // comparison sets a run beside a published table.
@@ -46,7 +48,7 @@ func compare(run *result.Run) *comparison {
 			conclusionFigure(conclusion), conclusion.Server, conclusion.Against, significant(conclusion.Ratio))}
 		for _, j := range run.Judgements {
 			if j.Conclusion == i {
-				said.Measured = append(said.Measured, fmt.Sprintf("%s: %s; measured %s", j.Workload, outcomes[j.Outcome], measured(j.Measured)))
+				said.Measured = append(said.Measured, fmt.Sprintf("%s: %s; measured %s", j.Workload, findingOf(conclusion, j.Outcome).said, measured(j.Measured)))
 			}
 		}
 		if len(said.Measured) == 0 {
@@ -58,39 +60,56 @@ func compare(run *result.Run) *comparison {
 	return c
 }
 
-// outcomes are what is said of each outcome of a judgement.
-var outcomes = map[string]string{
-	result.Holds:                "holds",
-	result.SmallerThanPublished: "the difference is there, but smaller",
-	result.LargerThanPublished:  "the difference is there, and larger",
-	result.NoDifference:         "does not hold, the two cannot be told apart",
-	result.Reversed:             "does not hold, it is the other way round",
+// finding is what is said of an outcome: of one conclusion, and of a number of them.
+type finding struct{ said, one, more string }
+
+// differs is the finding for a claim of equality that does not hold.
+var differs = finding{"does not hold, the two differ", "claims an equality that is not there", "claim an equality that is not there"}
+
+// findings are in the order in which they are counted.
+var findings = []struct {
+	outcome string
+	finding
+}{
+	{result.Holds, finding{"holds", "holds", "hold"}},
+	{result.SmallerThanPublished, finding{"the difference is there, but smaller", "is smaller here", "are smaller here"}},
+	{result.LargerThanPublished, finding{"the difference is there, and larger", "is larger here", "are larger here"}},
+	{result.NoDifference, finding{"does not hold, the two cannot be told apart", "shows no difference", "show no difference"}},
+	{result.Reversed, finding{"does not hold, it is the other way round", "is the other way round", "are the other way round"}},
+	{"", differs},
+}
+
+func findingOf(c published.Conclusion, outcome string) finding {
+	claimsEquality := math.Abs(math.Log(c.Ratio)) <= math.Log1p(stats.MinFloor)
+	if claimsEquality && (outcome == result.SmallerThanPublished || outcome == result.LargerThanPublished) {
+		return differs
+	}
+	for _, f := range findings {
+		if f.outcome == outcome {
+			return f.finding
+		}
+	}
+	return finding{said: outcome}
 }
 
 // summary counts how many conclusions hold, by workload.
 func summary(run *result.Run) []string {
 	var lines []string
 	for _, w := range run.Experiment.Workloads {
-		total, count := 0, map[string]int{}
+		total, count := 0, map[finding]int{}
 		for _, j := range run.Judgements {
 			if j.Workload == w.Name {
 				total++
-				count[j.Outcome]++
+				count[findingOf(run.Published.Conclusions[j.Conclusion], j.Outcome)]++
 			}
 		}
 		if total == 0 {
 			continue
 		}
 		var parts []string
-		for _, part := range []struct{ outcome, one, more string }{
-			{result.Holds, "holds", "hold"},
-			{result.SmallerThanPublished, "is smaller here", "are smaller here"},
-			{result.LargerThanPublished, "is larger here", "are larger here"},
-			{result.NoDifference, "shows no difference", "show no difference"},
-			{result.Reversed, "is the other way round", "are the other way round"},
-		} {
-			if n := count[part.outcome]; n > 0 {
-				parts = append(parts, english.Plural(n, part.one, part.more))
+		for _, f := range findings {
+			if n := count[f.finding]; n > 0 {
+				parts = append(parts, english.Plural(n, f.one, f.more))
 			}
 		}
 		lines = append(lines, fmt.Sprintf("Under %s, of %s %s.", w.Name, english.Plural(total, "published conclusion", ""), english.WordSeries(parts, "and")))
@@ -147,7 +166,13 @@ func (c *comparison) Caveats() []string {
 
 // Origin says where the published figures are from and how they were made.
 func (c *comparison) Origin() []string {
-	return []string{"Source: " + oneLine(c.Published.Source), "Its method: " + oneLine(c.Published.Method)}
+	var servers []string
+	for _, s := range c.Published.Servers {
+		servers = append(servers, s.Server+" = "+s.Title)
+	}
+	return []string{
+		"Source: " + oneLine(c.Published.Source), "Its method: " + oneLine(c.Published.Method), "Its servers: " + strings.Join(servers, "; "),
+	}
 }
 
 // oneLine joins the lines of a text from YAML.
@@ -168,7 +193,7 @@ func serverOf(subject string) string {
 func serversBeside(run *result.Run, w experiment.Workload) grid {
 	g := grid{
 		Title: "By server, under " + w.Name, Names: 2,
-		Head: []string{"published", "here", "mean ms published", "mean ms here", "requests/s published", "requests/s here", "CPU % published", "CPU % here",
+		Head: []string{"server", "here", "mean ms published", "mean ms here", "requests/s published", "requests/s here", "CPU % published", "CPU % here",
 			"memory MB published", "memory MB here"},
 	}
 	var rows []row
@@ -183,7 +208,7 @@ func serversBeside(run *result.Run, w experiment.Workload) grid {
 				f := c.Figures
 				ours = []cell{spread(f.RequestMeanMS, 1), spread(f.RequestsPerSecond, 1), spread(f.CPUShare, 100), spread(f.MemoryMean, 1e-6)}
 			}
-			r := row{Cells: []cell{{Value: s.Title}, {Value: subject}}}
+			r := row{Cells: []cell{{Value: s.Server}, {Value: subject}}}
 			for i, theirs := range []float64{s.MeanMS, s.RequestsPerSecond, s.CPUPercent, s.MemoryMB} {
 				r.Cells = append(r.Cells, cell{Value: asPublished(theirs)}, minor(ours[i]))
 			}
@@ -198,7 +223,7 @@ func serversBeside(run *result.Run, w experiment.Workload) grid {
 func operationsBeside(run *result.Run, w experiment.Workload) grid {
 	g := grid{Title: fmt.Sprintf("Mean ms by operation, under %s (in brackets: × %s)", w.Name, w.Reference), Names: 1, Head: []string{"operation"}}
 	for _, s := range run.Published.Servers {
-		g.Head = append(g.Head, s.Title+", published")
+		g.Head = append(g.Head, s.Server+" published")
 		for _, subject := range counterparts(w, s.Server) {
 			g.Head = append(g.Head, subject+" here")
 		}

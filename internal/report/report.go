@@ -49,7 +49,7 @@ func Markdown(run *result.Run) string {
 		for _, line := range c.Origin() {
 			out.WriteString("- " + line + "\n")
 		}
-		out.WriteString("\n")
+		out.WriteString("\nIn the source's columns; in ours, the same launches are in the tables above.\n\n")
 		for _, g := range c.Tables {
 			out.WriteString("### " + g.Title + "\n\n" + g.markdown() + "\n\n")
 		}

@@ -131,6 +131,7 @@ func beside() *result.Run {
 			{Text: "Python needs 40 times as long for tools/list", Figure: published.MeanMS, Method: experiment.MethodListTools, Server: "python", Against: "go", Ratio: 40.1},
 			{Text: "Go serves 5.6 times as much", Figure: published.RequestsPerSecond, Server: "go", Against: "python", Ratio: 5.56},
 			{Text: "Java uses 12.6 times the memory", Figure: published.MemoryMB, Server: "java", Against: "go", Ratio: 12.6},
+			{Text: "Go and Python use equally much CPU", Figure: published.CPUPercent, Server: "python", Against: "go", Ratio: 0.96},
 		},
 	}
 	run.Experiment.Workloads = run.Experiment.Workloads[2:3]
@@ -148,6 +149,7 @@ func beside() *result.Run {
 	run.Judgements = []result.Judgement{
 		{Workload: "a_session_each", Conclusion: 0, Measured: result.Ratio{Value: 1.02, Low: pointer(0.97), High: pointer(1.06), Pairs: 6, Same: true}, Outcome: result.NoDifference},
 		{Workload: "a_session_each", Conclusion: 1, Measured: result.Ratio{Value: 5.5, Pairs: 1}, Outcome: result.Holds},
+		{Workload: "a_session_each", Conclusion: 3, Measured: result.Ratio{Value: 1.9, Low: pointer(1.7), High: pointer(2.2), Pairs: 3}, Outcome: result.LargerThanPublished},
 	}
 	return run
 }
