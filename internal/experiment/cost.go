@@ -11,8 +11,9 @@ const (
 	// stepTime is what starting k6 once more takes on a server that runs.
 	stepTime = 250 * time.Millisecond
 	// searchSteps is how many rates a search tries as a rule: it doubles from a quarter of what the warm-up reached until a rate is missed,
-	// then halves the bracket until it is within 5 %. Then one rate is confirmed, or a second one if the first was too high.
-	searchSteps   = 8
+	// then halves the bracket until it is within 5 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
+	// was too high.
+	searchSteps   = 9
 	confirmations = 2
 )
 
@@ -23,13 +24,13 @@ const extraLoad = time.Second
 func (e Experiment) Estimate() time.Duration {
 	total := gateTime
 	for _, l := range e.Plan(0) { // any order takes as long
-		total += launchTime + e.Workload(l.Workload).Load.time()
+		total += launchTime + e.Workload(l.Workload).Load.Time()
 	}
 	return total
 }
 
-// time is how long the load of one launch lasts.
-func (l Load) time() time.Duration {
+// Time is how long the load of one launch lasts; the display of a run that goes on needs it too.
+func (l Load) Time() time.Duration {
 	warmup, duration := time.Duration(l.Warmup), time.Duration(l.Duration)
 	if l.Shape != ShapeSearch {
 		return warmup + duration + extraLoad
