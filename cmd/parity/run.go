@@ -142,7 +142,7 @@ experiment, the commit and the machine are the same.`,
 		}
 		if err != nil {
 			if run.Status == result.Partial && len(run.Launches) > 0 {
-				progress(fmt.Sprintf("%s of the run are kept; to go on: parity run --resume %s", english.Plural(len(run.Launches), "launch", "launches"), resumeArgument(p, *results, run.ID)))
+				progress(fmt.Sprintf("finished launches are kept: %d; go on with: parity run --resume %s", len(run.Launches), resumeArgument(p, *results, run.ID)))
 			}
 			return err
 		}
