@@ -112,7 +112,7 @@ experiment, the commit and the machine are the same.`,
 					interrupted.ID, err)
 			}
 			run = interrupted
-			run.Notes = append(run.Notes, fmt.Sprintf("The run was interrupted after %s and gone on with on %s.",
+			run.Notes = append(run.Notes, fmt.Sprintf("The run was interrupted after %s and resumed on %s UTC.",
 				english.Plural(len(run.Launches), "launch", "launches"), time.Now().UTC().Format(time.DateTime)))
 		}
 
