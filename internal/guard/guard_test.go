@@ -292,6 +292,9 @@ func TestNoLatency(t *testing.T) {
 	if err != nil || r.Verdict != Inconclusive || len(r.Invalid) != 24 {
 		t.Errorf("got %+v and error %v, wanted 24 invalid launches", r, err)
 	}
+	if text := r.text(); strings.Contains(text, "0.000") {
+		t.Errorf("a latency that nobody measured is shown:\n%s", text)
+	}
 }
 
 func TestP99NeedsSamples(t *testing.T) {

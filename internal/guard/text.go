@@ -43,7 +43,7 @@ func (r *Report) text() string {
 		} else if i > 0 {
 			t.AppendSeparator()
 		}
-		row := table.Row{name, fmt.Sprintf("p%g", m.Percentile), fmt.Sprintf("%.3f", m.BaseMS), fmt.Sprintf("%.3f", m.HeadMS)}
+		row := table.Row{name, fmt.Sprintf("p%g", m.Percentile), milliseconds(m.BaseMS), milliseconds(m.HeadMS)}
 		if e := m.Estimate; e != nil {
 			row = append(row, fmt.Sprintf("%.3f", e.Median), fmt.Sprintf("%.3f", e.Lower), fmt.Sprintf("%.3f", e.Upper), fmt.Sprintf("±%.1f %%", 100*e.NoiseFloor))
 		} else {
@@ -75,6 +75,14 @@ func (r *Report) text() string {
 	}
 	out.WriteString("\n" + r.conclusion() + "\n")
 	return out.String()
+}
+
+// milliseconds writes a latency, which is 0 where no launch is valid.
+func milliseconds(ms float64) string {
+	if ms == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", ms)
 }
 
 // conclusion is the last line: the verdict and its reason.
