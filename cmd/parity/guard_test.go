@@ -6,8 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
+	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
 )
 
 func TestGuardCannotRun(t *testing.T) {
@@ -117,5 +124,46 @@ process:
 	out, err := exec.Command("git", "-C", repository, "worktree", "list").Output()
 	if lines := strings.Count(string(out), "\n"); err != nil || lines != 1 {
 		t.Errorf("error %v; wanted the repository's own work tree only, got\n%s", err, out)
+	}
+}
+
+func TestForGuard(t *testing.T) {
+	w := experiment.Workload{Subjects: []string{"go", "java"}, Reference: "go", Load: experiment.Load{Warmup: 4e9, Duration: 9e9}}
+	if err := forGuard(&w, 0, 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	want := experiment.Workload{Subjects: []string{"base", "head"}, Reference: "base", Load: experiment.Load{Warmup: 4e9, Duration: 2e9}}
+	if !reflect.DeepEqual(w, want) {
+		t.Errorf("got %+v, wanted %+v", w, want)
+	}
+}
+
+// TestCallLatency: all calls of the workload in the window count, and nothing else.
+func TestCallLatency(t *testing.T) {
+	raw, start := t.TempDir(), time.Unix(1_800_000_000, 0).UTC()
+	slowAtFirst := func(second int) []int64 {
+		if second == 0 {
+			return []int64{900_000}
+		}
+		return []int64{1000, 2000}
+	}
+	statstest.Load{Start: start, Length: 4 * time.Second, Series: []statstest.Series{
+		{Series: stats.Series{Method: "tools/call", Tool: "a"}, Durations: slowAtFirst},
+		{Series: stats.Series{Method: "tools/list"}, Durations: func(int) []int64 { return []int64{3000} }},
+		{Series: stats.Series{Method: "initialize"}, Durations: func(int) []int64 { return []int64{500_000} }},
+	}}.Write(t, filepath.Join(raw, "l"))
+	h, err := callLatency(result.Launch{
+		Window: &result.Window{Start: start.Add(time.Second), End: start.Add(3 * time.Second)},
+		Operations: []result.Operation{
+			{Method: "tools/call", Tool: "a", Histogram: "l/tools_call.a.hlog"},
+			{Method: "tools/list", Histogram: "l/tools_list.hlog"},
+			{Method: "initialize", Histogram: "l/initialize.hlog"},
+		},
+	}, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, most := h.TotalCount(), h.Max(); n != 6 || most < 3000 || most > 3010 {
+		t.Errorf("got %d calls of up to %d µs, wanted 6 of up to 3000", n, most)
 	}
 }
