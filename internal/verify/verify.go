@@ -1,8 +1,9 @@
 // Package verify recomputes a run from its raw files and says where the run's folder tells something else.
 //
 // What can follow from something else in the folder is made again and must be the same: the list of checksums, the order of the
-// launches from the seed, what was observed in each launch from k6's summary and the readings of the server, the verdicts and the
-// figures from those and the histograms, and the report.
+// launches from the seed, what was observed in each launch from its raw files, the rates of a search from what came of those before, the
+// verdicts, the figures, their intervals and the noise floor from those and the histograms, and the report. The launches of a run that was
+// interrupted are the first ones of the order.
 package verify
 
 import (
@@ -76,6 +77,10 @@ func Folder(dir string) (*Result, error) {
 	stored, err := jsondiff.Parse(text)
 	if err != nil {
 		r.add(result.RunFile, "", "not JSON: %v", err)
+		return r, nil
+	}
+	if members, ok := stored.(map[string]any); ok && members["schema_version"] != nil && fmt.Sprint(members["schema_version"]) != fmt.Sprint(result.SchemaVersion) {
+		r.add(result.RunFile, "/schema_version", "stored %v, wanted %d: verify it with the release of mcp-parity that made it", members["schema_version"], result.SchemaVersion)
 		return r, nil
 	}
 	if ok, err := r.schema(stored); !ok || err != nil {
@@ -169,15 +174,20 @@ func (r *Result) recompute(dir string, stored any, text []byte) error {
 		return err
 	}
 	e := run.Experiment
-	if !slices.Contains(e.Subjects, e.Reference) {
-		r.add(result.RunFile, "/experiment/reference", "stored %s, which is not one of the subjects", e.Reference)
-		return nil
-	}
-	if got, want := len(run.Launches), e.Launches*len(e.Workloads)*len(e.Subjects); got != want {
-		r.add(result.RunFile, "/launches", "stored %d launches, but the experiment has %d", got, want)
-		return nil
+	for i, w := range e.Workloads {
+		if !slices.Contains(w.Subjects, w.Reference) {
+			r.add(result.RunFile, fmt.Sprintf("/experiment/workloads/%d/reference", i), "stored %s, which is not one of the subjects", w.Reference)
+			return nil
+		}
 	}
 	plan := e.Plan(run.Seed)
+	if got, most := len(run.Launches), len(plan); got > most || got < most && run.Status == result.Complete {
+		r.add(result.RunFile, "/launches", "stored %d launches of a %s run, but the experiment has %d", got, run.Status, most)
+		return nil
+	}
+	if len(run.Launches) == len(plan) {
+		run.Status = result.Complete
+	}
 	folders := map[string]int{}
 	for i := range run.Launches {
 		l := &run.Launches[i]
@@ -185,8 +195,9 @@ func (r *Result) recompute(dir string, stored any, text []byte) error {
 			r.add(result.RunFile, fmt.Sprintf("/launches/%d/folder", i), "stored %s, which is the folder of launch %d too", l.Folder, other)
 		}
 		folders[l.Folder] = l.Number
-		l.Number, l.Subject, l.Workload = plan[i].Number, plan[i].Subject, plan[i].Workload
-		r.observe(dir, e.Workload(l.Workload), l)
+		p := plan[i]
+		l.Number, l.Block, l.Subject, l.Workload, l.Again = p.Number, p.Block, p.Subject, p.Workload, p.Again
+		r.observe(dir, e.Workload(l.Workload), run.Budget, i, l)
 	}
 	if err := stats.Summarise(run, dir); err != nil {
 		return fmt.Errorf("recompute the figures: %w", err)

@@ -9,20 +9,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/verify"
 	"github.com/mcp-parity/mcp-parity/internal/verify/verifytest"
 )
 
 func TestUntouched(t *testing.T) {
-	found, err := verify.Folder(verifytest.Run(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// 7 launches with three files, one with one, run.json and report.md.
-	if found.Files != 24 || found.Launches != 8 || found.Cells != 4 || len(found.Differences) > 0 {
-		t.Errorf("got %+v, wanted 24 files, 8 launches, 4 cells and no difference", found)
+	for _, test := range []struct {
+		name     string
+		dir      string
+		launches int
+	}{{"complete", verifytest.Run(t), 14}, {"interrupted", verifytest.Partial(t, 5), 5}} {
+		found, err := verify.Folder(test.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Files == 0 || found.Launches != test.launches || found.Cells != 6 || len(found.Differences) > 0 {
+			t.Errorf("%s: got %+v, wanted %d launches, 6 cells and no difference", test.name, found, test.launches)
+		}
 	}
 }
 
@@ -71,7 +80,17 @@ func remove(t *testing.T, file string) {
 // TestAltered alters a run in one place each; every time the place must be named, and with a new list of checksums too if
 // anything else in the folder tells what was there.
 func TestAltered(t *testing.T) {
-	const first = "launches/001-" // launch 1 is valid
+	whole := verifytest.Run(t)
+	const first = "launches/001-go-open"
+	inRun := func(old, replacement string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), old, replacement) }
+	}
+	inLaunch := func(name, old, replacement string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, first, name), old, replacement) }
+	}
+	without := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { remove(t, filepath.Join(dir, name)) }
+	}
 	for _, test := range []struct {
 		name  string
 		alter func(t *testing.T, dir string)
@@ -79,124 +98,83 @@ func TestAltered(t *testing.T) {
 		want, signed []string
 	}{
 		{"a byte of a histogram",
-			func(t *testing.T, dir string) { flip(t, launchFile(t, dir, "measure.hlog")) },
-			[]string{first + "*/measure.hlog: altered: its SHA-256 is ", "run.json /launches/0/invalid: stored absent, recomputed [\"read the histogram measure.hlog: "},
-			[]string{"run.json /launches/0/invalid: stored absent, recomputed [\"read the histogram measure.hlog: ", "run.json /upstream/fastest_subject: "}},
+			func(t *testing.T, dir string) { flip(t, filepath.Join(dir, first, "tools_list.response.hlog")) },
+			[]string{first + "/tools_list.response.hlog: altered: its SHA-256 is ", "run.json /launches/0/"}, []string{"run.json /launches/0/"}},
+		{"the values of another second",
+			func(t *testing.T, dir string) { move(t, filepath.Join(dir, first, "tools_list.response.hlog")) },
+			[]string{"run.json /launches/0/operations/0/latency/"}, nil},
 		{"a digit of a table",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), " | 0 |\n", " | 1 |\n") },
-			[]string{"report.md: altered: ", "report.md line 5: stored \"| **list** | go |"},
+			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), "| 183 |", "| 184 |") },
+			[]string{"report.md: altered: ", "report.md line 5: stored \"| **closed** | go | 184"},
 			[]string{"report.md line 5: "}},
 		{"a line more in the report",
 			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), "# Tiny", "More\n# Tiny") },
 			[]string{"report.md line 1: stored \"More\", recomputed \"# Tiny\""}, nil},
-		{"a figure",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"p50_ms": `, `"p50_ms": 1`)
-			},
-			[]string{"run.json: altered: ", "run.json /cells/0/figures/p50_ms: stored 1", "report.md line 5: "}, []string{"run.json /cells/0/figures/p50_ms: stored 1"}},
-		{"a count",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), `"ok": 990`, `"ok": 991`) },
-			[]string{"run.json /launches/0/counts/ok: stored 991, recomputed 990"}, nil},
-		{"a window",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"end": "2026-10-01T12:00:22.123Z"`, `"end": "2026-10-01T12:00:22.122Z"`)
-			},
-			[]string{`run.json /launches/0/window/end: stored "2026-10-01T12:00:22.122Z", recomputed "2026-10-01T12:00:22.123Z"`}, nil},
-		{"CPU time",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"cpu_seconds": 4.5252`, `"cpu_seconds": 4.5253`)
-			},
-			[]string{"run.json /launches/0/server/cpu_seconds: stored 4.5253, recomputed 4.5252"}, nil},
-		{"CPU time in the readings",
-			func(t *testing.T, dir string) { edit(t, launchFile(t, dir, "usage.csv"), ",502800,", ",502900,") },
-			[]string{first + "*/usage.csv: altered", "run.json /launches/0/server/cpu_seconds: stored 4.5252, recomputed 4.5251"},
-			[]string{"run.json /launches/0/server/cpu_seconds: stored 4.5252, recomputed 4.5251"}},
-		{"idle memory",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"memory_idle_bytes": 1048576`, `"memory_idle_bytes": 48576`)
-			},
-			[]string{"run.json /launches/0/server/memory_idle_bytes: stored 48576, recomputed 1048576"}, nil},
-		{"peak memory",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"memory_peak_bytes": 5`, `"memory_peak_bytes": `)
-			},
-			[]string{"run.json /launches/0/server/memory_peak_bytes: stored "}, nil},
-		{"the seed",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), `"seed": 7`, `"seed": 8`) },
-			[]string{"run.json /launches/"}, nil},
-		{"upstream's rate",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"capacity_per_second": 12345`, `"capacity_per_second": 123`)
-			},
-			[]string{"run.json /cells/2/invalid: "}, nil},
-		{"a verdict",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), "      \"invalid\": [\n        \"the server did not start: it exited with 2\"\n      ]", `      "invalid": ["bad luck"]`)
-			},
-			[]string{"run.json /launches/7/invalid/0: stored \"bad luck\", recomputed \"the server did not start"}, nil},
-		{"the folder of another launch",
-			func(t *testing.T, dir string) {
-				text, err := os.ReadFile(filepath.Join(dir, "run.json"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				folders := strings.SplitAfterN(string(text), `"folder": "`, 4)
-				one, _, _ := strings.Cut(folders[1], `"`)
-				two, _, _ := strings.Cut(folders[2], `"`)
-				edit(t, filepath.Join(dir, "run.json"), `"folder": "`+two, `"folder": "`+one)
-			},
-			[]string{"run.json /launches/1/folder: stored launches/001-"}, nil},
-		{"a launch less",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"launches": 2`, `"launches": 200000000`)
-			},
-			[]string{"run.json /launches: stored 8 launches, but the experiment has 800000000"}, nil},
-		{"the reference",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "run.json"), `"reference": "go"`, `"reference": "java"`)
-			},
-			[]string{"run.json /experiment/reference: stored java"}, nil},
-		{"the form",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), `"ok": 990`, `"ok": -990`) },
-			[]string{"run.json /launches/0/counts/ok: does not satisfy results/schema/run.schema.json: minimum"}, nil},
-		{"an unknown member",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), `"seed": 7`, `"sead": 7`) },
+		{"a figure", inRun(`"value": 183`, `"value": 193`), []string{"run.json: altered: ", "run.json /cells/0/figures/calls_per_second/value: stored 193, recomputed 183", "report.md line 5: "},
+			[]string{"run.json /cells/0/figures/calls_per_second/value: stored 193"}},
+		{"an interval", inRun(`"low": 0.28`, `"low": 0.29`), []string{"run.json /cells/1/figures/ratio/low: stored 0.29"}, nil},
+		{"a ratio that can be told apart", inRun(`"same": true`, `"same": false`), []string{"run.json /cells/3/figures/ratio/same: stored false, recomputed true"}, nil},
+		{"the noise floor", inRun(`"floor": 0.05`, `"floor": 0.06`), []string{"run.json /noise/0/floor: stored 0.06, recomputed 0.05"}, nil},
+		{"a judgement", inRun(`"outcome": "smaller"`, `"outcome": "holds"`), []string{`run.json /judgements/0/outcome: stored "holds", recomputed "smaller"`}, nil},
+		{"a published ratio", inRun(`"ratio": 20`, `"ratio": 2`), []string{`run.json /judgements/0/outcome: stored "smaller", recomputed "holds"`}, nil},
+		{"the share of the load", inRun(`"load_share": 0.`, `"load_share": 0.9`), []string{"run.json /load_share: stored 0.9"}, nil},
+		{"a count", inRun(`"ok": 450`, `"ok": 451`), []string{"run.json /launches/0/counts/ok: stored 451, recomputed 450"}, nil},
+		{"a window", inRun(`"end": "2026-10-01T12:00:12Z"`, `"end": "2026-10-01T12:00:11Z"`),
+			[]string{`run.json /launches/0/window/end: stored "2026-10-01T12:00:11Z", recomputed "2026-10-01T12:00:12Z"`}, nil},
+		{"a class", inRun(`"class": "flat"`, `"class": "warmup"`), []string{`run.json /launches/0/warmup/class: stored "warmup", recomputed "flat"`}, nil},
+		{"the asked rate", inRun(`"rate": 50`, `"rate": 60`), []string{"run.json /launches/0/asked_per_second: stored 50, recomputed 60", "run.json /launches/0/invalid: stored absent"}, nil},
+		{"CPU time", inRun(`"cpu_seconds": 4.5`, `"cpu_seconds": 4.4`), []string{"run.json /launches/0/server/cpu_seconds: stored 4.4, recomputed 4.5"}, nil},
+		{"CPU time in the readings", inLaunch("usage.csv", ",1750000,", ",1750900,"), []string{first + "/usage.csv: altered", "run.json /launches/0/server/cpu_seconds: stored 4.5, recomputed 4.4"},
+			[]string{"run.json /launches/0/server/cpu_seconds: stored 4.5, recomputed 4.4"}},
+		{"CPU time of the generator in the readings", inLaunch("machine.csv", ",875000,437500,", ",875900,437500,"), []string{"run.json /launches/0/generator/cpu_seconds: stored 2.25, recomputed 2.24"}, nil},
+		{"idle memory", inRun(`"memory_idle_bytes": 1048576`, `"memory_idle_bytes": 48576`), []string{"run.json /launches/0/server/memory_idle_bytes: stored 48576, recomputed 1048576"}, nil},
+		{"peak memory", inRun(`"memory_peak_bytes": 2`, `"memory_peak_bytes": 1`), []string{"run.json /launches/0/server/memory_peak_bytes: stored "}, nil},
+		{"the seed", inRun(`"seed": 7`, `"seed": 8`), []string{"run.json /launches/"}, nil},
+		{"a block", inRun(`"block": 1`, `"block": 2`), []string{"run.json /launches/0/block: stored 2, recomputed 1"}, nil},
+		{"a launch that was made again", inRun("      \"again\": true,\n", ""), []string{"run.json /launches/0/again: stored absent, recomputed true"}, nil},
+		{"upstream's rate", inRun(`"capacity_per_second": 12345`, `"capacity_per_second": 123`), []string{"run.json /cells/0/invalid: "}, nil},
+		{"a verdict", inRun("      \"invalid\": [\n        \"the server did not start: it exited with 2\"\n      ]", `      "invalid": ["bad luck"]`),
+			[]string{"run.json /launches/13/invalid/0: stored \"bad luck\", recomputed \"the server did not start"}, nil},
+		{"the folder of another launch", inRun(`"folder": "launches/002-node-open"`, `"folder": "launches/001-go-open"`), []string{"run.json /launches/1/folder: stored launches/001-"}, nil},
+		{"a rate of a search", inRun(`"asked_per_second": 17`, `"asked_per_second": 18`), []string{"run.json /launches/3/search/0: stored a rate of 18 (confirming: false), but the search goes on with 17"}, nil},
+		{"the folder of a step", inRun("004-node-capacity/steps/01-r17", "004-node-capacity/steps/02-r34"),
+			[]string{"run.json /launches/3/search/0/folder: stored launches/004-node-capacity/steps/02-r34, wanted launches/004-node-capacity/steps/01-r17"}, nil},
+		{"an objective", inRun(`"latency": "50ms"`, `"latency": "61ms"`), []string{"run.json /launches/3/search"}, nil},
+		{"a step that was met", inRun(`"met": false`, `"met": true`), []string{"run.json /launches/3/search/2/met: stored true, recomputed false"}, nil},
+		{"the last step", cutSearch, []string{"run.json /launches/3/search: stored 8 steps, but the search goes on with 46"}, nil},
+		{"fewer launches in the experiment", inRun(`"launches": 2`, `"launches": 1`), []string{"run.json /launches: stored 14 launches of a complete run, but the experiment has 1"}, nil},
+		{"more launches in the experiment", inRun(`"launches": 2`, `"launches": 3`), []string{"run.json /launches: stored 14 launches of a complete run, but the experiment has 1"}, nil},
+		{"more launches than can be", inRun(`"launches": 2`, `"launches": 200000000`), []string{"run.json /experiment/workloads/0/launches: does not satisfy results/schema/run.schema.json: maximum"}, nil},
+		{"the state", inRun(`"status": "complete"`, `"status": "partial"`), []string{`run.json /status: stored "partial", recomputed "complete"`}, nil},
+		{"the reference", inRun(`"reference": "go"`, `"reference": "java"`), []string{"run.json /experiment/workloads/0/reference: stored java"}, nil},
+		{"the form", inRun(`"ok": 450`, `"ok": -450`), []string{"run.json /launches/0/counts/ok: does not satisfy results/schema/run.schema.json: minimum"}, nil},
+		{"another version", inRun(`"schema_version": 2`, `"schema_version": 1`), []string{"run.json /schema_version: stored 1, wanted 2: verify it with the release"}, nil},
+		{"an unknown member", inRun(`"seed": 7`, `"sead": 7`),
 			[]string{"run.json: does not satisfy results/schema/run.schema.json: missing property 'seed'", "run.json: does not satisfy results/schema/run.schema.json: additional properties 'sead'"}, nil},
-		{"not JSON",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "run.json"), `{`, `[`) },
-			[]string{"run.json: not JSON: "}, nil},
-		{"a summary",
-			func(t *testing.T, dir string) { edit(t, launchFile(t, dir, "summary.json"), `"ok": 990`, `"ok": 980`) },
-			[]string{first + "*/summary.json: altered", "run.json /launches/0/counts/ok: stored 990, recomputed 980"}, []string{"run.json /launches/0/invalid: "}},
-		{"a file more",
-			func(t *testing.T, dir string) { write(t, launchFile(t, dir, "measure.hlog")+".orig", nil) },
-			[]string{first + "*/measure.hlog.orig: extra: "}, []string{}},
-		{"a histogram less",
-			func(t *testing.T, dir string) { remove(t, launchFile(t, dir, "measure.hlog")) },
-			[]string{first + "*/measure.hlog: missing"}, []string{"run.json /launches/0/invalid: "}},
-		{"a summary less",
-			func(t *testing.T, dir string) { remove(t, launchFile(t, dir, "summary.json")) },
-			[]string{first + "*/summary.json: missing"}, []string{first + "*/summary.json: read k6's summary: "}},
-		{"readings less",
-			func(t *testing.T, dir string) { remove(t, launchFile(t, dir, "usage.csv")) },
-			[]string{first + "*/usage.csv: missing"}, []string{first + "*/usage.csv: open "}},
-		{"no report",
-			func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "report.md")) },
-			[]string{"report.md: missing, but SHA256SUMS lists it"}, []string{"report.md: missing"}},
-		{"a checksum",
-			func(t *testing.T, dir string) {
-				edit(t, filepath.Join(dir, "SHA256SUMS"), "  report.md", "  repart.md")
-			},
+		{"not JSON", inRun(`{`, `[`), []string{"run.json: not JSON: "}, nil},
+		{"a summary", inLaunch(stats.SummaryFile, `"ok": 650`, `"ok": 651`), []string{first + "/summary.json: altered", first + ": the histograms tools_list.hlog hold 650 values, but summary.json counts 651"},
+			[]string{first + ": the histograms tools_list.hlog hold 650 values"}},
+		{"an error in a summary", inLaunch(stats.SummaryFile, `"failed": 0`, `"failed": 1`), []string{"run.json /launches/0/counts/failed: stored 0, recomputed 1"}, nil},
+		{"dropped iterations", inLaunch(stats.IterationsFile, `"dropped_iterations": 0`, `"dropped_iterations": 1`), []string{"run.json /launches/0/counts/dropped: stored 0, recomputed 1"}, nil},
+		{"a file more", func(t *testing.T, dir string) { write(t, filepath.Join(dir, first, "tools_list.hlog.orig"), nil) },
+			[]string{first + "/tools_list.hlog.orig: extra: "}, []string{}},
+		{"a histogram less", without(first + "/tools_list.hlog"), []string{first + "/tools_list.hlog: missing"}, []string{first + ": read the histograms tools_list.hlog: no such file"}},
+		{"a summary less", without(first + "/summary.json"), []string{first + "/summary.json: missing"}, []string{first + ": read k6's summary: "}},
+		{"readings less", without(first + "/usage.csv"), []string{first + "/usage.csv: missing"}, []string{first + ": read usage.csv: "}},
+		{"no report", without("report.md"), []string{"report.md: missing, but SHA256SUMS lists it"}, []string{"report.md: missing"}},
+		{"a checksum", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "SHA256SUMS"), "  report.md", "  repart.md")
+		},
 			[]string{"repart.md: missing", "report.md: extra"}, []string{}},
-		{"a line of checksums",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "SHA256SUMS"), "  report.md", " report.md") },
-			[]string{"SHA256SUMS: line 23 is not"}, []string{}},
-		{"no checksums",
-			func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "SHA256SUMS")) },
-			[]string{"SHA256SUMS: missing"}, []string{}},
+		{"a line of checksums", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "SHA256SUMS"), "  report.md", " report.md") },
+			[]string{"SHA256SUMS: line "}, []string{}},
+		{"no checksums", without("SHA256SUMS"), []string{"SHA256SUMS: missing"}, []string{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := verifytest.Run(t)
+			dir := filepath.Join(t.TempDir(), filepath.Base(whole))
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
 			test.alter(t, dir)
 			expect(t, dir, test.want)
 			if test.signed == nil {
@@ -230,25 +208,65 @@ func expect(t *testing.T, dir string, want []string) {
 	}
 }
 
-// launchFile is a raw file of the first launch.
-func launchFile(t *testing.T, dir, name string) string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "launches", "001-*", name))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("got %q, %v, wanted one file", files, err)
-	}
-	return files[0]
-}
-
-// flip changes a bit of a histogram log where its values are, after the lines of text.
+// flip changes a bit of a histogram log among the values of its seventh interval.
 func flip(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text[len(text)*3/4] ^= 1
-	write(t, file, text)
+	intervals := bytes.SplitAfter(text, []byte(",HISTF"))
+	intervals[7][40] ^= 1
+	write(t, file, bytes.Join(intervals, nil))
+}
+
+// move puts other values into the fifth interval of a histogram log, as many as there were.
+func move(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hdrhistogram.New(1, time.Hour.Microseconds(), 3)
+	if err := h.RecordValues(1_000_000, 50); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	fields := bytes.Split(lines[len(lines)-5], []byte(","))
+	fields[3] = encoded
+	lines[len(lines)-5] = bytes.Join(fields, []byte(","))
+	write(t, file, append(bytes.Join(lines, []byte("\n")), '\n'))
+}
+
+// cutSearch removes the last step of the first search.
+func cutSearch(t *testing.T, dir string) {
+	t.Helper()
+	run, err := result.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Launches {
+		if l := &run.Launches[i]; l.Search != nil {
+			l.Search = l.Search[:len(l.Search)-1]
+			break
+		}
+	}
+	var text bytes.Buffer
+	if err := run.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, result.RunFile), text.Bytes())
+}
+
+// TestInterrupted: a run with fewer launches than the experiment has must say so.
+func TestInterrupted(t *testing.T) {
+	dir := verifytest.Partial(t, 5)
+	edit(t, filepath.Join(dir, "run.json"), `"status": "partial"`, `"status": "complete"`)
+	expect(t, dir, []string{"run.json: altered", "run.json /launches: stored 5 launches of a complete run, but the experiment has 14"})
 }
 
 func TestMissingRun(t *testing.T) {

@@ -34,7 +34,7 @@ func Steady(n int, least int64) func(int) []int64 {
 	return func(int) []int64 { return values }
 }
 
-// Load is what k6 leaves behind.
+// Load is what k6 leaves behind. There is one iteration for each request of the first series.
 type Load struct {
 	// Start is when the first request began, Length the time from then until the last one ended.
 	Start   time.Time
@@ -59,7 +59,11 @@ func (l Load) Write(t testing.TB, folder string) {
 		summary.Series = append(summary.Series, s.Series)
 	}
 	writeJSON(t, filepath.Join(folder, stats.SummaryFile), summary)
-	writeJSON(t, filepath.Join(folder, stats.IterationsFile), map[string]int64{"iterations": 1, "dropped_iterations": l.Dropped})
+	iterations := map[string]int64{"dropped_iterations": l.Dropped}
+	if len(summary.Series) > 0 {
+		iterations["iterations"] = summary.Series[0].OK
+	}
+	writeJSON(t, filepath.Join(folder, stats.IterationsFile), iterations)
 }
 
 // log writes a histogram log and returns its name and the number of values; no file if there are none.
