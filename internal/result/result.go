@@ -174,8 +174,8 @@ type Launch struct {
 	Lag *Lag `json:"lag,omitempty"`
 	// Search are the rates that were tried, in this order; search only. The last one that was met was confirmed: the window is its.
 	Search []Step `json:"search,omitempty"`
-	// Limited says that the search ended at a rate that the load generator could not keep up, and not the server: the server's capacity is
-	// that rate or more.
+	// Limited says that no higher rate was missed because of the server, but because of the load generator, or none was tried: the server's
+	// capacity is that rate or more.
 	Limited   bool      `json:"limited,omitempty"`
 	Server    Server    `json:"server"`
 	Generator Generator `json:"generator"`
@@ -205,12 +205,13 @@ type Window struct {
 // Seconds returns how long the window lasted.
 func (w Window) Seconds() float64 { return w.End.Sub(w.Start).Seconds() }
 
-// Counts are what happened. OK and Iterations count what ended well in the window, the others are those of the whole load. A call that
-// the end of the load interrupted is a failed one.
+// Counts are what happened. OK, Requests and Iterations count what ended well in the window, the others are those of the whole load; of a
+// search, those of its warm-up and of the step with the window, but wrong answers of all steps. A call that the end of the load
+// interrupted is a failed one.
 type Counts struct {
 	// OK are calls: the requests of the workload, without those of the handshake.
 	OK int64 `json:"ok"`
-	// Requests are HTTP requests of any kind.
+	// Requests are those of the handshake too.
 	Requests int64 `json:"requests"`
 	// Iterations is OK over the calls of an iteration, or the number of sessions for a workload without calls.
 	Iterations float64 `json:"iterations"`
@@ -310,7 +311,7 @@ type Generator struct {
 	ExitCode int     `json:"exit_code"`
 }
 
-// Machine is what else the machine did in the window, as shares of the time of all its CPUs.
+// Machine is what else the machine did in the window, as shares of the time of the budget's CPUs.
 type Machine struct {
 	// Other is the share that was used by neither the server, the load generator nor upstream: the system, and whatever else runs.
 	Other float64 `json:"other"`
@@ -351,7 +352,7 @@ type Figures struct {
 	Limited bool `json:"limited,omitempty"`
 	// Ratio is the rate (of calls, or of iterations where there are none) over that of the reference; absent from the reference itself.
 	Ratio *Ratio `json:"ratio,omitempty"`
-	// P50MS, P95MS and P99MS are milliseconds, of all calls of the workload; of the whole session where there are none.
+	// P50MS, P95MS and P99MS are milliseconds, of all calls of the workload; of initialize where there are none.
 	P50MS Figure `json:"p50_ms"`
 	P95MS Figure `json:"p95_ms"`
 	P99MS Figure `json:"p99_ms"`
@@ -397,11 +398,11 @@ type Ratio struct {
 
 // Noise is what equal servers differ by in this run.
 type Noise struct {
-	// Figure is the name of a member of Figures.
+	// Figure is the name of a member of Figures; mean_ms stands for the means of operations.
 	Figure string `json:"figure"`
 	// Pairs is the number of A/A pairs with two valid launches.
 	Pairs int `json:"pairs"`
-	// Floor bounds the ratio of two equal launches: 0.03 means that up to 3 % more or less is no difference.
+	// Floor bounds the ratio of two equal launches: 0.06 means that up to 6 % more or less is no difference. See package stats.
 	Floor float64 `json:"floor"`
 }
 

@@ -13,57 +13,105 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/published"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 )
 
 const schemaFile = "../../results/schema/run.schema.json"
 
-// example is a run with one valid launch and one that failed; every member that can be there is.
+// example is a run with one valid launch of a search and one that failed; every member that can be there is.
 func example() *result.Run {
 	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
-	cpu, ratio := 3.5, 1.0
+	cpu, low, high := 3.5, 0.4, 0.6
+	figure := result.Figure{Value: 0.5, Low: &low, High: &high}
+	ratio := &result.Ratio{Value: 0.5, Low: &low, High: &high, Pairs: 6, Same: true}
+	seconds := func(n int) experiment.Duration { return experiment.Duration(time.Duration(n) * time.Second) }
+	subjects := []string{"go", "go/stateful"}
 	return &result.Run{
 		SchemaVersion: result.SchemaVersion,
 		ID:            result.NewID("tiny", start),
+		Status:        result.Partial,
 		StartedAt:     start,
 		FinishedAt:    start.Add(time.Minute),
 		Command:       "parity run tiny",
 		Seed:          7,
 		Experiment: experiment.Experiment{
-			Name: "tiny", Title: "Tiny", Subjects: []string{"go", "go/stateful"}, Reference: "go", Launches: 1,
-			Load: experiment.Load{Shape: experiment.ShapeClosed, Users: 2, Warmup: experiment.Duration(time.Second), Duration: experiment.Duration(90 * time.Second)},
+			Name: "tiny", Title: "Tiny", Published: "paper", Scale: 0.5, Subjects: subjects,
 			Workloads: []experiment.Workload{
-				{Name: "list", Method: experiment.MethodListTools},
-				{Name: "fib", Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}},
+				{
+					Name: "list", Subjects: subjects, Reference: "go", Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerUser,
+					Load: experiment.Load{
+						Shape: experiment.ShapeSearch, Users: 2, Warmup: seconds(1), Duration: seconds(90),
+						Objective: &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: seconds(4)},
+					},
+					Calls: []experiment.Call{{Method: experiment.MethodListTools}},
+				},
+				{
+					Name: "fib", Subjects: subjects, Reference: "go", Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerCall,
+					Load: experiment.Load{
+						Shape: experiment.ShapeClosed, Users: 2, Ramp: seconds(1), Sleep: experiment.Duration(100 * time.Millisecond), Warmup: seconds(2), Duration: seconds(5),
+					},
+					Calls: []experiment.Call{{Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}}},
+				},
+				{
+					Name: "session", Subjects: subjects, Reference: "go", Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerCall,
+					Load:  experiment.Load{Shape: experiment.ShapeOpen, Users: 2, Rate: 10, Warmup: seconds(2), Duration: seconds(5)},
+					Calls: []experiment.Call{},
+				},
 			},
 		},
+		Published: &published.Table{
+			Name: "paper", Title: "A paper", Source: "Somebody", Method: "as one does", Caveats: []string{"one"},
+			Servers:     []published.Server{{Server: "go", Title: "Go", MeanMS: 1, RequestsPerSecond: 1000, CPUPercent: 30, MemoryMB: 20}},
+			Operations:  []published.Operation{{Title: "List", Method: experiment.MethodListTools, MeanMS: map[string]float64{"go": 1}}},
+			Conclusions: []published.Conclusion{{Text: "it is slow", Figure: published.MeanMS, Tool: "calculate_fibonacci", Server: "go", Against: "java", Ratio: 2}},
+		},
+		Gate: result.Gate{Vectors: 100, Known: 1, Seed: 2},
 		Environment: result.Environment{
-			CPUModel: "Some CPU", CPUs: 2, MemoryBytes: 1 << 34, OS: "linux", Kernel: "6.1.0", Arch: "amd64", Go: "go1.26.8",
-			Backend: "process", Commit: strings.Repeat("a", 40), Dirty: true,
+			CPUModel: "Some CPU", CPUs: 2, MemoryBytes: 1 << 34, OS: "linux", Kernel: "6.1.0", Arch: "amd64", Virtualization: "kvm", Cgroup: 2, Governor: "performance",
+			SwapBytes: 1, LoadBefore: 0.1, Go: "go1.26.8", K6: "v2.2.0", Backend: "docker", Engine: "20.10", Commit: strings.Repeat("a", 40), Dirty: true,
 		},
 		Budget: result.Budget{ServerCPUs: []int{1}, GeneratorCPUs: []int{0}, MemoryBytes: 1 << 30},
 		Subjects: []result.Subject{{
-			ID: "go", Title: "Go (official SDK)", Language: result.Version{Name: "Go", Version: "1.26"}, SDK: result.Version{Name: "go-sdk", Version: "v1.8.0"},
+			ID: "go", Title: "Go (official SDK)", Language: result.Version{Name: "Go", Version: "1.26"}, SDK: result.Version{Name: "go-sdk", Version: "v1.8.0"}, Image: "sha256:0",
 		}},
 		Upstream: &result.Upstream{CapacityPerSecond: 9000, AskedPerSecond: 1000, FastestSubject: "go"},
 		Launches: []result.Launch{
 			{
-				Number: 1, Subject: "go", Workload: "list", Folder: "launches/001-go-list", StartedAt: start,
-				Window: &result.Window{Start: start, End: start.Add(9 * time.Second)}, Counts: result.Counts{OK: 900},
-				Histogram: "launches/001-go-list/closed.measure.tools_list.hlog",
-				Server:    result.Server{CPUSeconds: &cpu, MemoryIdleBytes: 1, MemoryPeakBytes: 3, MemoryEndBytes: 2},
-				Generator: result.Generator{CPUSeconds: 1, WallSeconds: 12},
+				Number: 1, Block: 1, Subject: "go", Workload: "list", Again: true, Folder: "launches/001-go-list", StartedAt: start, EndedAt: start.Add(time.Second),
+				ReadySeconds: 0.1, Runtime: "go1.26.8", Warmup: &result.Warmup{Seconds: 2, Class: "warmup", ChangeSeconds: 1, Drift: -0.1},
+				Window: &result.Window{Start: start, End: start.Add(9 * time.Second)}, Counts: result.Counts{OK: 900, Requests: 901, Iterations: 900},
+				Operations: []result.Operation{{
+					Method: experiment.MethodListTools, OK: 900, Histogram: "launches/001-go-list/steps/01-r100/tools_list.hlog", Latency: result.Latency{MeanMS: 1},
+				}},
+				AskedPerSecond: 100, Lag: &result.Lag{P50MS: 0.1}, Limited: true,
+				Search: []result.Step{
+					{Folder: "launches/001-go-list/steps/01-r100", AskedPerSecond: 100, AchievedPerSecond: 100, LatencyMS: 3, Met: true, GeneratorShare: 0.1, Confirming: true},
+					{Folder: "launches/001-go-list/steps/02-r200", AskedPerSecond: 200, Missed: "too slow"},
+				},
+				Server:    result.Server{CPUSeconds: &cpu, ThrottledSeconds: 0.1, MemoryIdleBytes: 1, MemoryMeanBytes: 2, MemoryPeakBytes: 3, MemoryEndBytes: 2},
+				Generator: result.Generator{CPUSeconds: 1, UpstreamCPUSeconds: 1, Share: 0.1},
+				Machine:   result.Machine{Other: 0.1, Stolen: 0.01},
 			},
 			{
-				Number: 2, Subject: "go/stateful", Workload: "list", Folder: "launches/002-go-stateful-list", StartedAt: start,
-				Failure: "the server did not start", FirstError: "connection refused", Invalid: []string{"the server did not start"},
+				Number: 2, Block: 1, Subject: "go/stateful", Workload: "list", Folder: "launches/002-go-stateful-list", StartedAt: start, EndedAt: start,
+				Failure: "the server did not start", FirstError: "connection refused", Invalid: []string{"the server did not start"}, Generator: result.Generator{ExitCode: -1},
 			},
 		},
 		Cells: []result.Cell{
-			{Workload: "list", Subject: "go", Launches: 1, Figures: &result.Figures{CallsPerSecond: 100, Ratio: &ratio, P50MS: 1, P95MS: 2, P99MS: 3}},
+			{Workload: "list", Subject: "go", Launches: 1, Valid: 1, Figures: &result.Figures{
+				CallsPerSecond: figure, IterationsPerSecond: figure, RequestsPerSecond: figure, Limited: true, Ratio: ratio, P50MS: figure, P95MS: figure, P99MS: figure,
+				RequestMeanMS: figure, CPUSecondsPer1000: figure, CPUShare: figure, MemoryIdle: figure, MemoryMean: figure, MemoryPeak: figure, GeneratorShare: 0.1,
+				Operations: []result.OperationFigures{{
+					Method: "tools/call", Tool: "calculate_fibonacci", MeanMS: figure, P50MS: figure, P95MS: figure, P99MS: figure, MeanRatio: ratio,
+				}},
+			}},
 			{Workload: "list", Subject: "go/stateful", Launches: 1, Invalid: []string{"the server did not start"}},
 		},
-		Notes: []string{"a note"},
+		Noise:      []result.Noise{{Figure: "p50_ms", Pairs: 3, Floor: 0.05}},
+		Judgements: []result.Judgement{{Workload: "list", Conclusion: 0, Measured: *ratio, Outcome: result.Holds}},
+		LoadShare:  0.9,
+		Notes:      []string{"a note"},
 	}
 }
 
@@ -97,18 +145,25 @@ func TestSchema(t *testing.T) {
 	for _, test := range []struct{ name, old, new string }{
 		{"an unknown member", `"seed": 7`, `"seed": 7, "sead": 8`},
 		{"a missing member", `"seed": 7,`, ``},
-		{"another version", `"schema_version": 1`, `"schema_version": 2`},
+		{"another version", `"schema_version": 2`, `"schema_version": 3`},
+		{"another state", `"status": "partial"`, `"status": "running"`},
 		{"a duration that is a number", `"warmup": "1s"`, `"warmup": 1`},
 		{"a time without a date", `"finished_at": "2026-10-01T`, `"finished_at": "T`},
-		{"an invalid cell without a reason", `"launches": 1,
+		{"an invalid cell without a reason", `"valid": 0,
       "errors": 0,
       "invalid": [
         "the server did not start"
-      ]`, `"launches": 1,
+      ]`, `"valid": 0,
       "errors": 0`},
-		{"a workload without a call", `"method": "tools/list"`, `"arguments": {}`},
+		{"a call of nothing", `"method": "tools/list"`, `"arguments": {}`},
+		{"a search without an objective", `"objective": {`, `"objection": {`},
+		{"a rate in a closed load", `"ramp": "1s"`, `"rate": 5`},
 		{"a histogram outside", `"histogram": "launches/001`, `"histogram": "../001`},
+		{"a step outside", `"folder": "launches/001-go-list/steps/`, `"folder": "launches/001-go-list/`},
 		{"a negative count", `"ok": 900`, `"ok": -900`},
+		{"half an interval", `"low": 0.4,`, ``},
+		{"a class that there is not", `"class": "warmup"`, `"class": "hot"`},
+		{"an outcome that there is not", `"outcome": "holds"`, `"outcome": "maybe"`},
 	} {
 		bad := strings.Replace(good, test.old, test.new, 1)
 		if bad == good {
@@ -181,7 +236,7 @@ func TestRead(t *testing.T) {
 	good := strings.Replace(encode(t, example()), `"n": 3`, `"n": 9007199254740993`, 1) // more digits than a double has
 	for _, test := range []struct{ name, text, want string }{
 		{"good", good, ""},
-		{"another version", strings.Replace(good, `"schema_version": 1`, `"schema_version": 2`, 1), "schema_version is 2, wanted 1"},
+		{"another version", strings.Replace(good, `"schema_version": 2`, `"schema_version": 1`, 1), "schema_version is 1, wanted 2"},
 		{"not a run", "[]", "cannot unmarshal array"},
 		{"cut off", good[:100], "unexpected EOF"},
 	} {
