@@ -46,11 +46,7 @@ type request struct {
 
 // env returns what the scripts read.
 func (r request) env() ([]string, error) {
-	calls := r.Workload.Calls
-	if calls == nil {
-		calls = []experiment.Call{} // as an array in JSON
-	}
-	text, err := json.Marshal(calls)
+	text, err := json.Marshal(r.Workload.Calls)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func (l *launching) attempt(ctx context.Context) (err error) {
 // measure loads a running server and leaves the raw files.
 func (l *launching) measure(ctx context.Context, server backend.Instance) error {
 	l.Runtime = runtimeVersion(ctx, server.URL())
-	readings, err := watch(ctx, server, l.Upstream)
+	readings, err := l.watch(ctx, server)
 	if err != nil {
 		return err
 	}

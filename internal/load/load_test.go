@@ -12,99 +12,150 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mcp-parity/mcp-parity/internal/backend"
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/progress"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
+	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
 	"github.com/mcp-parity/mcp-parity/internal/verify"
 )
 
 // TestMain lets this test's binary stand in for k6: it is called so through a link of that name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "k6" {
-		os.Exit(fakeK6())
+		fakeK6()
+		return
 	}
+	os.Setenv("K6_VUS", "7") // must not reach k6
 	os.Exit(m.Run())
 }
 
-// fakeK6 takes the same input as k6 with closed.js and leaves the same output, without a server: 100 calls of 1 ms in the window,
-// after a warm-up. What goes wrong is chosen by the path of the URL's server name: see fakeBackend.
-func fakeK6() int {
-	duration := func(name string) time.Duration {
+// The fake servers answer fakeRate calls a second of a closed load, "slow" slowRate, which keeps up with slowLimit of an open one.
+const (
+	fakeRate  = 100
+	slowRate  = 8
+	slowLimit = 3
+)
+
+// script is what the fake k6 is told to load by.
+type script struct {
+	fakeTB
+	shape, fault     string
+	users, rate      int
+	duration         time.Duration
+	calls            []experiment.Call
+	expected         []json.RawMessage
+	sessions, folder string
+}
+
+// fakeTB is the test of the process that stands in for k6.
+type fakeTB struct{ testing.TB }
+
+func (fakeTB) Helper() {}
+
+func (fakeTB) Fatal(args ...any) {
+	fmt.Println(args...)
+	os.Exit(1)
+}
+
+// readScript reads the command line and the environment as closed.js and open.js do, and is as strict.
+func readScript() script {
+	var s script
+	if len(os.Args) < 3 || os.Args[1] != "run" || os.Getenv("K6_VUS") != "" {
+		s.Fatal("wrong command line or environment", os.Args, os.Environ())
+	}
+	whole := func(name string) int {
+		n, err := strconv.Atoi(os.Getenv(name))
+		if err != nil || n < 1 {
+			s.Fatal(name, "is", os.Getenv(name))
+		}
+		return n
+	}
+	length := func(name string) time.Duration {
 		d, err := time.ParseDuration(os.Getenv(name))
 		if err != nil {
-			fmt.Println(name, err)
-			os.Exit(1)
+			s.Fatal(name, err)
 		}
 		return d
 	}
-	if len(os.Args) < 3 || os.Args[1] != "run" || os.Getenv("K6_VUS") != "" {
-		fmt.Println("wrong command line or environment", os.Args, os.Environ())
-		return 1
+	switch filepath.Base(os.Args[len(os.Args)-1]) {
+	case "closed.js":
+		s.shape = experiment.ShapeClosed
+		length("RAMP")
+		length("SLEEP")
+	case "open.js":
+		s.shape, s.rate = experiment.ShapeOpen, whole("RATE")
+	default:
+		s.Fatal("unknown script", os.Args)
 	}
-	var workload struct {
-		Tool      string
-		Arguments json.RawMessage
-		Method    string
+	s.users, s.duration = whole("USERS"), length("DURATION")
+	whole("SAMPLE")
+	for name, to := range map[string]any{"CALLS": &s.calls, "EXPECTED": &s.expected} {
+		if err := json.Unmarshal([]byte(os.Getenv(name)), to); err != nil {
+			s.Fatal(name, err)
+		}
 	}
-	if err := json.Unmarshal([]byte(os.Getenv("WORKLOAD")), &workload); err != nil {
-		fmt.Println(err)
-		return 1
+	if s.calls == nil || len(s.calls) != len(s.expected) || os.Getenv("REVISION") != "2025-11-25" {
+		s.Fatal("wrong environment", os.Environ())
 	}
-	folder := os.Getenv("K6_MCP_HISTOGRAMS")
-	fault := strings.TrimSuffix(strings.TrimPrefix(os.Getenv("MCP_URL"), fakeBase), "/mcp")
-	fmt.Println("fake k6:", fault)
-	switch fault {
+	s.fault = strings.TrimSuffix(strings.TrimPrefix(os.Getenv("MCP_URL"), fakeBase), "/mcp")
+	s.sessions, s.folder = os.Getenv("SESSIONS"), os.Getenv("K6_MCP_HISTOGRAMS")
+	return s
+}
+
+// fakeK6 takes the same input as k6 with a script and leaves the same output, without a server: calls of 1 ms. What goes wrong is chosen by
+// the path of the URL's server name: see fakeBackend.
+func fakeK6() {
+	s := readScript()
+	fmt.Println("fake k6:", s.fault)
+	switch s.fault {
 	case "hangs":
 		time.Sleep(time.Hour)
 	case "crashes":
-		return 107
+		os.Exit(107)
 	}
-	time.Sleep(duration("WARMUP"))
-	start := time.Now()
-	time.Sleep(duration("DURATION"))
-	end := time.Now()
+	load := statstest.Load{Start: time.Now()}
+	time.Sleep(s.duration)
+	load.Length = time.Since(load.Start)
 
-	h := hdrhistogram.New(1, time.Hour.Microseconds(), 3)
-	h.RecordValues(1000, 100)
-	h.SetStartTimeMs(start.UnixMilli())
-	h.SetEndTimeMs(end.UnixMilli())
-	var log bytes.Buffer
-	w := hdrhistogram.NewHistogramLogWriter(&log)
-	w.OutputLogFormatVersion()
-	w.OutputLegend()
-	w.OutputIntervalHistogram(h)
-	method := workload.Method
-	if workload.Tool != "" {
-		method = "tools/call"
+	rate, latency := s.rate, int64(1000)
+	switch {
+	case s.shape == experiment.ShapeClosed && s.fault == "slow":
+		rate = slowRate
+	case s.shape == experiment.ShapeClosed:
+		rate = fakeRate
+	case s.fault == "slow" && rate > slowLimit:
+		latency = 80_000
 	}
-	measured := stats.Series{
-		Method: method, Tool: workload.Tool, Phase: stats.PhaseMeasure, OK: 100,
-		StartUnixMS: start.UnixMilli(), EndUnixMS: end.UnixMilli(), Histogram: "measure.hlog",
+	for i, call := range s.calls {
+		one := statstest.Series{Series: stats.Series{Method: "tools/call", Tool: call.Tool}, Durations: statstest.Steady(rate, latency)}
+		if call.Method != "" {
+			one.Method = call.Method
+		}
+		if s.shape == experiment.ShapeOpen && i == 0 {
+			one.Responses, one.Lags = one.Durations, statstest.Steady(rate, 10)
+		}
+		if s.fault == "wrong" {
+			one.Wrong, one.FirstWrong = 3, "/result: want "+string(s.expected[i])+", got 0"
+		}
+		load.Series = append(load.Series, one)
 	}
-	warmup := measured
-	warmup.Phase, warmup.OK, warmup.Histogram = "warmup", 7, "warmup.hlog"
-	if fault == "wrong" {
-		warmup.Wrong, warmup.FirstWrong = 1, "/result: want "+os.Getenv("EXPECTED")+", got 0"
-		measured.Wrong = 2
+	handshakes := statstest.Steady(rate, latency)
+	if s.sessions == experiment.SessionsPerUser {
+		handshakes = func(second int) []int64 { return make([]int64, s.users)[:s.users*max(0, 1-second)] }
 	}
-	text, err := json.Marshal(stats.Summary{Version: 1, Series: []stats.Series{{Method: "initialize", OK: 2}, warmup, measured}})
-	err = errors.Join(err,
-		os.WriteFile(filepath.Join(folder, "measure.hlog"), log.Bytes(), 0o644),
-		os.WriteFile(filepath.Join(folder, "summary.json"), text, 0o644))
-	if err != nil {
-		fmt.Println(err)
-		return 1
+	for _, method := range []string{"initialize", "notifications/initialized"} {
+		load.Series = append(load.Series, statstest.Series{Series: stats.Series{Method: method}, Durations: handshakes})
 	}
-	return 0
+	load.Write(s.fakeTB, s.folder)
 }
 
 // fakeHost starts k6 wherever the system likes.
@@ -116,7 +167,7 @@ func (fakeHost) StartCommand(cmd *exec.Cmd, _ []int) error {
 }
 
 // fakeBackend starts servers that use half a CPU and 10 MB. A server's name is its fault: "wrong", "crashes" and "hangs" are k6's,
-// "does-not-start" and "exits-1" the server's own; the usage of "reads-rarely" is up to 250 ms old; others have none.
+// "does-not-start" and "exits-1" the server's own; the usage of "reads-rarely" is up to 250 ms old; "slow" is; others have none.
 type fakeBackend struct {
 	mu      sync.Mutex
 	started []string
@@ -124,8 +175,9 @@ type fakeBackend struct {
 	dir     string
 }
 
-func (b *fakeBackend) Name() string                                 { return backend.KindProcess }
-func (b *fakeBackend) Notes() []string                              { return []string{"fakes, as asked", "nothing is measured"} }
+func (b *fakeBackend) Name() string                                 { return backend.KindDocker }
+func (b *fakeBackend) Engine() string                               { return "1.2.3" }
+func (b *fakeBackend) Notes() []string                              { return nil }
 func (b *fakeBackend) Build(context.Context, backend.Service) error { return nil }
 func (b *fakeBackend) Close() error                                 { return nil }
 
@@ -148,15 +200,23 @@ func (b *fakeBackend) Start(_ context.Context, s backend.Service) (backend.Insta
 const fakeBase = "http://127.0.0.1:1/"
 
 type fakeInstance struct {
-	backend   *fakeBackend
-	name, log string
-	start     time.Time
+	backend        *fakeBackend
+	name, log, url string
+	start          time.Time
 }
 
-func (i *fakeInstance) Name() string    { return i.name }
-func (i *fakeInstance) URL() string     { return fakeBase + i.name }
-func (i *fakeInstance) PeerURL() string { return i.URL() }
-func (i *fakeInstance) LogPath() string { return i.log }
+func (i *fakeInstance) Name() string              { return i.name }
+func (i *fakeInstance) PeerURL() string           { return i.URL() }
+func (i *fakeInstance) LogPath() string           { return i.log }
+func (i *fakeInstance) Image() string             { return "sha256:" + i.name }
+func (i *fakeInstance) ReadyAfter() time.Duration { return 250 * time.Millisecond }
+
+func (i *fakeInstance) URL() string {
+	if i.url != "" {
+		return i.url
+	}
+	return fakeBase + i.name
+}
 
 func (i *fakeInstance) Usage(context.Context) (backend.Usage, error) {
 	now := time.Now()
@@ -176,10 +236,16 @@ func (i *fakeInstance) Stop(context.Context) (int, error) {
 	return 0, nil
 }
 
-// setUp returns a configuration with servers of the given names and an experiment that loads them with two workloads.
-func setUp(t *testing.T, names ...string) (Config, experiment.Experiment, *fakeBackend, *bytes.Buffer) {
+// bench is what a test runs on.
+type bench struct {
+	Config
+	fake     *fakeBackend
+	results  string
+	progress bytes.Buffer
+}
+
+func newBench(t *testing.T, names ...string) *bench {
 	t.Helper()
-	t.Setenv("K6_VUS", "7") // must not reach k6
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -195,94 +261,174 @@ func setUp(t *testing.T, names ...string) (Config, experiment.Experiment, *fakeB
 	}))
 	t.Cleanup(upstream.Close)
 	fake := &fakeBackend{dir: t.TempDir()}
-	var progress bytes.Buffer
-	c := Config{
-		Backend: fake, Services: map[string]backend.Service{}, UpstreamURL: upstream.URL,
-		Budget: result.Budget{ServerCPUs: []int{0}, GeneratorCPUs: []int{0}},
-		Host:   fakeHost{}, K6: k6, Script: "closed.js",
+	began := time.Now()
+	b := &bench{fake: fake, results: filepath.Join(t.TempDir(), "results"), Config: Config{
+		Backend: fake, Services: map[string]backend.Service{}, Host: fakeHost{}, K6: k6, Root: "root",
+		// It uses a tenth of a CPU, beside the half of a server.
+		Upstream: &fakeInstance{backend: fake, name: "upstream", url: upstream.URL, start: began},
+		Budget:   result.Budget{ServerCPUs: []int{1}, GeneratorCPUs: []int{0}},
 		Oracle: func(string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"n":3,"result":2}`), nil
 		},
-		Seed: 1, Command: "parity run tiny", Notes: []string{"One more note."},
-		Environment: result.Environment{CPUs: 1, OS: "linux", Arch: "amd64", Go: "go1.26"},
-		Results:     filepath.Join(t.TempDir(), "results"), Progress: &progress,
-	}
-	e := experiment.Experiment{
-		Name: "tiny", Title: "Tiny", Subjects: names, Reference: names[0], Launches: 1,
-		Load: experiment.Load{
-			Shape: experiment.ShapeClosed, Users: 2,
-			Warmup: experiment.Duration(10 * time.Millisecond), Duration: experiment.Duration(300 * time.Millisecond),
-		},
-		Workloads: []experiment.Workload{
-			{Name: "list", Method: experiment.MethodListTools},
-			{Name: "fib", Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}},
-		},
-	}
+		cpuTimes: func(context.Context) (time.Duration, time.Duration, error) { return time.Since(began), 0, nil },
+	}}
 	for _, name := range names {
-		c.Services[name] = backend.Service{Name: name}
-		c.Subjects = append(c.Subjects, result.Subject{
-			ID: name, Title: name, Language: result.Version{Name: "Go", Version: "1"}, SDK: result.Version{Name: "sdk", Version: "1"},
-		})
+		b.Services[name] = backend.Service{Name: name}
 	}
-	return c, e, fake, &progress
+	return b
 }
 
-func TestRun(t *testing.T) {
-	c, e, fake, progress := setUp(t, "good", "reads-rarely")
-	e.Workloads = append(e.Workloads, experiment.Workload{Name: "fetch", Tool: "fetch_external_data", Arguments: map[string]any{"endpoint": "/items/1"}})
-	run, folder, err := Run(t.Context(), c, e)
+const second = experiment.Duration(time.Second)
+
+// workload is one of the subjects, which are loaded once with a closed load for as short a time as gives a window.
+func workload(name string, calls []experiment.Call, subjects ...string) experiment.Workload {
+	return experiment.Workload{
+		Name: name, Subjects: subjects, Reference: subjects[0], Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerUser,
+		Calls: calls, Load: experiment.Load{Shape: experiment.ShapeClosed, Users: 2, Duration: 2 * second},
+	}
+}
+
+var (
+	list  = []experiment.Call{{Method: experiment.MethodListTools}}
+	fib   = []experiment.Call{{Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}}}
+	fetch = []experiment.Call{{Tool: stats.ToolCallingUpstream, Arguments: map[string]any{"endpoint": "/items/1"}}}
+)
+
+// newRun is a run of the workloads that has no launch.
+func (b *bench) newRun(workloads ...experiment.Workload) *result.Run {
+	e := experiment.Experiment{Name: "tiny", Title: "Tiny", Scale: 1, Workloads: workloads}
+	for _, w := range workloads {
+		for _, id := range w.Subjects {
+			if !slices.Contains(e.Subjects, id) {
+				e.Subjects = append(e.Subjects, id)
+			}
+		}
+	}
+	run := &result.Run{
+		SchemaVersion: result.SchemaVersion, ID: "2026-10-01-tiny-000000", StartedAt: time.Now().UTC(), Command: "parity run tiny", Seed: 1,
+		Experiment: e, Gate: result.Gate{Vectors: 10, Seed: 1}, Budget: b.Budget, Notes: []string{"A note."},
+		Environment: result.Environment{CPUModel: "x", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", K6: "v2", Backend: "docker", Engine: "1.2.3"},
+	}
+	for _, id := range e.Subjects {
+		run.Subjects = append(run.Subjects, result.Subject{
+			ID: id, Title: id, Language: result.Version{Name: "Go", Version: "1"}, SDK: result.Version{Name: "sdk", Version: "1"},
+		})
+	}
+	return run
+}
+
+// run makes the launches of the run.
+func (b *bench) run(ctx context.Context, t *testing.T, run *result.Run) (folder string, err error) {
+	t.Helper()
+	files, err := result.NewFolder(b.results, run.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Cells) != 6 {
-		t.Fatalf("got %d cells, wanted 6", len(run.Cells))
+	return Run(ctx, b.Config, run, files, progress.Plain(&b.progress))
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "good", "reads-rarely")
+	open := workload("fetch", fetch, "good")
+	open.Load.Shape, open.Load.Rate = experiment.ShapeOpen, 50
+	sessions := workload("sessions", []experiment.Call{}, "good")
+	sessions.Sessions = experiment.SessionsPerCall
+	run := b.newRun(workload("both", slices.Concat(list, fib), "good", "reads-rarely"), open, sessions)
+	folder, err := b.run(t.Context(), t, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Cells) != 4 || run.Status != result.Complete {
+		t.Fatalf("got %d cells of a %s run, wanted 4 of a complete one", len(run.Cells), run.Status)
 	}
 	for _, cell := range run.Cells {
 		f := cell.Figures
 		if f == nil {
 			t.Fatalf("%s %s is invalid: %q", cell.Subject, cell.Workload, cell.Invalid)
 		}
-		// 100 calls in about 0.3 s that used half of it as CPU time.
-		if f.CallsPerSecond < 200 || f.CallsPerSecond > 340 || f.P50MS != 1 {
-			t.Errorf("%s %s: got %+v, wanted about 330 calls/s of 1 ms", cell.Subject, cell.Workload, *f)
+		calls, iterations := 0.0, float64(fakeRate)
+		switch cell.Workload {
+		case "both":
+			calls = 2 * fakeRate
+		case "fetch":
+			calls, iterations = 50, 50
 		}
-		if got, want := f.CPUSecondsPer1000*f.CallsPerSecond/1000, 0.5; got < want-0.01 || got > want+0.01 {
-			t.Errorf("%s %s: used %v CPUs, wanted %v", cell.Subject, cell.Workload, got, want)
+		if f.CallsPerSecond.Value != calls || f.IterationsPerSecond.Value != iterations {
+			t.Errorf("%s %s: %v calls/s, %v iterations/s, wanted %v and %v",
+				cell.Subject, cell.Workload, f.CallsPerSecond.Value, f.IterationsPerSecond.Value, calls, iterations)
 		}
-		if f.MemoryIdleBytes != 10e6 || f.MemoryPeakBytes != 12e6 {
-			t.Errorf("%s %s: got %+v, wanted 10 and 12 MB", cell.Subject, cell.Workload, *f)
+		if share := f.CPUShare.Value; share < 0.49 || share > 0.51 {
+			t.Errorf("%s %s: used %v CPUs, wanted 0.5", cell.Subject, cell.Workload, share)
+		}
+		if f.MemoryIdle.Value != 10e6 || f.MemoryPeak.Value != 12e6 {
+			t.Errorf("%s %s: got %v and %v bytes, wanted 10 and 12 MB", cell.Subject, cell.Workload, f.MemoryIdle.Value, f.MemoryPeak.Value)
 		}
 	}
-	if len(fake.started) != 6 || fake.running != 0 {
-		t.Errorf("%d starts, %d left running, wanted 6 and 0", len(fake.started), fake.running)
+	made := len(run.Experiment.Plan(run.Seed))
+	if len(b.fake.started) != made || len(run.Launches) != made || b.fake.running != 0 {
+		t.Errorf("%d starts, %d launches, %d left running, wanted %d, %d and 0", len(b.fake.started), len(run.Launches), b.fake.running, made, made)
+	}
+	for i, l := range run.Launches {
+		if l.ReadySeconds != 0.25 || !l.StartedAt.Before(l.EndedAt) || i > 0 && l.StartedAt.Before(run.Launches[i-1].EndedAt) {
+			t.Errorf("launch %d: ready after %v s, from %v to %v", l.Number, l.ReadySeconds, l.StartedAt, l.EndedAt)
+		}
+		// Upstream and the server use half a CPU each, and the machine has one in use in all.
+		if used := l.Generator.UpstreamCPUSeconds / l.Window.Seconds(); used < 0.49 || used > 0.51 || l.Machine.Other > 0.01 {
+			t.Errorf("launch %d: upstream used %v CPUs, others %v", l.Number, used, l.Machine.Other)
+		}
 	}
 	if run.Upstream == nil || run.Upstream.CapacityPerSecond < 100 || run.Upstream.FastestSubject == "" {
 		t.Errorf("got upstream %+v, wanted its capacity measured", run.Upstream)
 	}
-	if want := []string{"Backend: fakes, as asked; nothing is measured.", "One more note."}; !slices.Equal(run.Notes, want) {
-		t.Errorf("notes are %q, wanted %q", run.Notes, want)
+	if image := run.Subjects[1].Image; image != "sha256:reads-rarely" {
+		t.Errorf("the image of the second subject is %q", image)
 	}
-	if n := strings.Count(progress.String(), "\n"); n != 7 || !strings.Contains(progress.String(), "6/6 ") {
-		t.Errorf("got %d lines of progress, wanted 6 launches and upstream:\n%s", n, progress)
+	if n := strings.Count(b.progress.String(), "\n"); n != made || !strings.Contains(b.progress.String(), fmt.Sprintf("%d/%d ", made, made)) {
+		t.Errorf("got %d lines of progress, wanted %d:\n%s", n, made, &b.progress)
 	}
 	for _, name := range []string{"run.json", "report.md", "SHA256SUMS"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, l := range run.Launches {
-		var names []string
-		for _, entry := range list(t, filepath.Join(folder, filepath.FromSlash(l.Folder))) {
-			names = append(names, entry.Name())
-		}
-		if want := []string{"k6.log", "measure.hlog", "summary.json", "usage.csv"}; !slices.Equal(names, want) {
-			t.Errorf("%s has %q, wanted %q", l.Folder, names, want)
+	checkRun(t, folder)
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "slow")
+	w := workload("fib", fib, "slow")
+	w.Load.Shape, w.Load.Warmup = experiment.ShapeSearch, second
+	w.Load.Objective = &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: 2 * second}
+	run := b.newRun(w)
+	run.Experiment.Workloads = append(run.Experiment.Workloads, workload("list", list, "slow")) // or the search would be made twice
+	folder, err := b.run(t.Context(), t, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(run.Launches, func(l result.Launch) bool { return l.Workload == "fib" })
+	l := run.Launches[i]
+	if n := len(l.Search); len(l.Invalid) > 0 || n < 3 || !l.Search[n-1].Confirming || l.Limited {
+		t.Fatalf("got %+v, invalid %q, limited %v, wanted a confirmed rate", l.Search, l.Invalid, l.Limited)
+	}
+	// The warm-up lies in one second of the clock or in two.
+	if start := l.Search[0].AskedPerSecond; start != slowRate/4 && start != slowRate/2 {
+		t.Errorf("the first rate is %v", start)
+	}
+	if found := run.Cell("fib", "slow").Figures.CallsPerSecond.Value; found != slowLimit {
+		t.Errorf("found %v calls/s, wanted %d", found, slowLimit)
+	}
+	for _, s := range l.Search {
+		if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(s.Folder), "summary.json")); err != nil {
+			t.Error(err)
 		}
 	}
 	checkRun(t, folder)
 }
 
 func TestInvalidLaunches(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		fault, reason string
 		errors        int64
@@ -294,48 +440,51 @@ func TestInvalidLaunches(t *testing.T) {
 		{"exits-1", "the server ended with exit code 1, wanted 0", 0, []string{"failure.txt", "server.log", "usage.csv"}},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
-			c, e, fake, progress := setUp(t, "good", test.fault)
-			run, folder, err := Run(t.Context(), c, e)
+			t.Parallel()
+			b := newBench(t, "good", test.fault)
+			run := b.newRun(workload("fib", fib, "good", test.fault))
+			folder, err := b.run(t.Context(), t, run)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, workload := range []string{"list", "fib"} {
-				if c := run.Cell(workload, "good"); c.Figures == nil {
-					t.Errorf("good %s is invalid: %q", workload, c.Invalid)
-				}
-				c := run.Cell(workload, test.fault)
-				if c.Figures != nil || !slices.Equal(c.Invalid, []string{test.reason}) || c.Errors != test.errors {
-					t.Errorf("got %+v, wanted it invalid: %q, with %d errors", c, test.reason, test.errors)
-				}
+			if c := run.Cell("fib", "good"); c.Figures == nil {
+				t.Errorf("good is invalid: %q", c.Invalid)
+			}
+			c := run.Cell("fib", test.fault)
+			if c.Figures != nil || !slices.Equal(c.Invalid, []string{test.reason}) || c.Errors != test.errors {
+				t.Errorf("got %+v, wanted it invalid: %q, with %d errors", c, test.reason, test.errors)
 			}
 			for _, l := range run.Launches {
+				if l.Subject != test.fault {
+					continue
+				}
 				for _, file := range test.files {
-					if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(l.Folder), file)); l.Subject == test.fault && err != nil {
+					if _, err := os.Stat(filepath.Join(folder, filepath.FromSlash(l.Folder), file)); err != nil {
 						t.Error(err)
 					}
 				}
-				if l.Subject == "wrong" && l.Workload == "fib" && l.FirstError != `/result: want {"n":3,"result":2}, got 0` {
+				if l.Subject == "wrong" && l.FirstError != `/result: want {"n":3,"result":2}, got 0` {
 					t.Errorf("the first error is %q", l.FirstError)
 				}
 			}
-			if !strings.Contains(progress.String(), "invalid: "+test.reason) {
-				t.Errorf("the reason is not in the progress:\n%s", progress)
+			if !strings.Contains(b.progress.String(), "invalid: "+test.reason) {
+				t.Errorf("the reason is not in the progress:\n%s", &b.progress)
 			}
-			if fake.running != 0 {
-				t.Errorf("%d servers left running", fake.running)
+			if b.fake.running != 0 {
+				t.Errorf("%d servers left running", b.fake.running)
 			}
 			checkRun(t, folder)
 		})
 	}
 }
 
-func TestCancel(t *testing.T) {
-	c, e, fake, _ := setUp(t, "hangs")
+// cancelWhen ends the context once k6 has written its first line in the launch.
+func cancelWhen(t *testing.T, results string, launch int) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
 	go func() {
-		// As soon as k6 has written its first line.
 		for ctx.Err() == nil {
-			logs, _ := filepath.Glob(filepath.Join(c.Results, ".partial-*", "launches", "*", "k6.log"))
+			logs, _ := filepath.Glob(filepath.Join(results, ".partial-*", "launches", fmt.Sprintf("%03d-*", launch), "k6.log"))
 			if len(logs) > 0 {
 				if text, _ := os.ReadFile(logs[0]); len(text) > 0 {
 					cancel()
@@ -344,28 +493,87 @@ func TestCancel(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	_, folder, err := Run(ctx, c, e)
+	return ctx
+}
+
+func TestCancelledInTheFirstLaunch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "hangs")
+	folder, err := b.run(cancelWhen(t, b.results, 1), t, b.newRun(workload("fib", fib, "hangs")))
 	if !errors.Is(err, context.Canceled) || folder != "" {
 		t.Errorf("got %q, %v, wanted no folder and context.Canceled", folder, err)
 	}
-	if entries := list(t, c.Results); len(entries) > 0 {
-		t.Errorf("results has %v, wanted nothing left", entries)
+	if entries, err := os.ReadDir(b.results); err != nil || len(entries) > 0 {
+		t.Errorf("results has %v, %v, wanted nothing left", entries, err)
 	}
-	if fake.running != 0 {
-		t.Errorf("%d servers left running", fake.running)
+	if b.fake.running != 0 {
+		t.Errorf("%d servers left running", b.fake.running)
 	}
 }
 
+func TestResume(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "good")
+	w := workload("fib", fib, "good")
+	w.Launches = 2
+	run := b.newRun(w)
+	plan := run.Experiment.Plan(run.Seed)
+
+	folder, err := b.run(cancelWhen(t, b.results, 2), t, run)
+	if !errors.Is(err, context.Canceled) || folder == "" || run.Status != result.Partial || len(run.Launches) != 1 {
+		t.Fatalf("got %q, %v, a %s run of %d launches, wanted a partial one of 1", folder, err, run.Status, len(run.Launches))
+	}
+	if b.fake.running != 0 {
+		t.Errorf("%d servers left running", b.fake.running)
+	}
+	checkRun(t, folder)
+
+	// Now it is killed: what the second launch leaves is in the way of nothing.
+	resume := func() (*result.Folder, *result.Run) {
+		t.Helper()
+		files, run, err := result.Reopen(b.results, run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files, run
+	}
+	files, again := resume()
+	if err := files.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(files.Path(), filepath.FromSlash(launchFolder(plan[1])), "stale")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(stale), 0o755), os.WriteFile(stale, nil, 0o644), files.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	files, again = resume()
+	first := again.Launches[0].StartedAt
+	folder, err = Run(t.Context(), b.Config, again, files, progress.Plain(&b.progress))
+	if err != nil || again.Status != result.Complete || len(again.Launches) != len(plan) {
+		t.Fatalf("got %v, a %s run of %d launches, wanted a complete one of %d", err, again.Status, len(again.Launches), len(plan))
+	}
+	for i, l := range again.Launches {
+		if l.Number != plan[i].Number || l.Again != plan[i].Again {
+			t.Errorf("launch %d is %d, again %v, wanted as planned: %+v", i, l.Number, l.Again, plan[i])
+		}
+	}
+	if !again.Launches[0].StartedAt.Equal(first) {
+		t.Error("the first launch was made again")
+	}
+	checkRun(t, folder)
+}
+
 func TestWorkloadWithoutAnAnswer(t *testing.T) {
-	c, e, fake, _ := setUp(t, "good")
-	c.Oracle = func(string, json.RawMessage) (json.RawMessage, error) {
+	t.Parallel()
+	b := newBench(t, "good")
+	b.Oracle = func(string, json.RawMessage) (json.RawMessage, error) {
 		return nil, errors.New(`argument "n": out of range`)
 	}
-	_, _, err := Run(t.Context(), c, e)
+	_, err := b.run(t.Context(), t, b.newRun(workload("fib", fib, "good")))
 	if err == nil || !strings.Contains(err.Error(), `workload fib: calculate_fibonacci with {"n":3} has no successful answer to expect: argument "n"`) {
 		t.Errorf("got %v", err)
 	}
-	if len(fake.started) > 0 {
+	if len(b.fake.started) > 0 {
 		t.Error("a server was started")
 	}
 }
@@ -400,19 +608,10 @@ func TestSeconds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := seconds(experiment.Duration(d)); got != want {
+		if got := seconds(d); got != want {
 			t.Errorf("%s: got %s, wanted %s", text, got, want)
 		}
 	}
-}
-
-func list(t *testing.T, dir string) []os.DirEntry {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entries
 }
 
 // checkRun checks that everything in a run's folder follows from its raw files.

@@ -35,6 +35,9 @@ type Config struct {
 	Root string
 	// Oracle returns the structuredContent with which a tool must answer.
 	Oracle func(tool string, arguments json.RawMessage) (json.RawMessage, error)
+
+	// cpuTimes stands in for the machine in tests, which run on busy ones.
+	cpuTimes func(context.Context) (busy, stolen time.Duration, err error)
 }
 
 // Run makes the launches of the run that have not been made, commits the run's folder and returns its path. Of the run all must be filled in

@@ -28,9 +28,20 @@ const (
 	lastReading = 5 * time.Second
 )
 
+// cpuTimes reads how long the CPUs of the machine have been busy, without waiting for a disk, and how long a hypervisor gave them to others.
+func cpuTimes(ctx context.Context) (busy, stolen time.Duration, err error) {
+	all, err := cpu.TimesWithContext(ctx, false)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read what the CPUs did: %w", err)
+	}
+	t := all[0] // the sum of all CPUs; what guests used is in User
+	return duration(t.User + t.Nice + t.System + t.Irq + t.Softirq), duration(t.Steal), nil
+}
+
 // watcher reads the counters of a server, of what makes its load and of the machine in the background.
 type watcher struct {
 	server, upstream backend.Instance
+	cpuTimes         func(context.Context) (busy, stolen time.Duration, err error)
 	generator        generatorCPU
 	cancel           context.CancelFunc
 	loops            errgroup.Group
@@ -41,9 +52,12 @@ type watcher struct {
 }
 
 // watch takes first readings and goes on until stop.
-func watch(ctx context.Context, server, upstream backend.Instance) (*watcher, error) {
+func (c Config) watch(ctx context.Context, server backend.Instance) (*watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watcher{server: server, upstream: upstream, cancel: cancel}
+	w := &watcher{server: server, upstream: c.Upstream, cpuTimes: cpuTimes, cancel: cancel}
+	if c.cpuTimes != nil {
+		w.cpuTimes = c.cpuTimes
+	}
 	if err := errors.Join(w.readUsage(ctx), w.readMachine(ctx)); err != nil {
 		cancel()
 		return nil, err
@@ -118,17 +132,16 @@ func (w *watcher) readMachine(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what the upstream service uses: %w", err)
 	}
-	all, err := cpu.TimesWithContext(ctx, false)
+	busy, stolen, err := w.cpuTimes(ctx)
 	if err != nil {
-		return fmt.Errorf("read what the CPUs did: %w", err)
+		return err
 	}
-	t := all[0] // the sum of all CPUs; what guests used is in User
 	one := stats.MachineSample{
 		At:        time.Now().Truncate(time.Microsecond),
 		Generator: w.generator.read(ctx),
 		Upstream:  upstream.CPU,
-		Busy:      duration(t.User + t.Nice + t.System + t.Irq + t.Softirq),
-		Stolen:    duration(t.Steal),
+		Busy:      busy,
+		Stolen:    stolen,
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
