@@ -469,7 +469,7 @@ func TestJudge(t *testing.T) {
 		}, []string{"no steady state: the level still changed 6 s after the first call, which leaves 2 s of 6 s, lengthen `warmup`"}},
 		{"drift", func(l *result.Launch) { l.Warmup = &result.Warmup{Class: stats.ClassUnsteady, Drift: 0.31} },
 			[]string{"no steady state: the rate in the last third of the window is 31 % higher than in the first, lengthen `warmup`"}},
-		{"a busy machine", func(l *result.Launch) { l.Machine.Other = 0.5 }, []string{"the machine was busy with something else for 50 % of its CPU time, more than 20 %"}},
+		{"a busy machine", func(l *result.Launch) { l.Machine.Other = 0.5 }, []string{"the machine was busy with something else for 50 % of its CPU time, more than 10 %"}},
 		{"stolen", func(l *result.Launch) { l.Machine.Stolen = 0.05 }, []string{"a hypervisor gave 5.0 % of the machine's CPU time to others, more than 2 %"}},
 		{"failure", func(l *result.Launch) { *l = result.Launch{Failure: "the server did not start: exit 1"} },
 			[]string{"the server did not start: exit 1"}},
