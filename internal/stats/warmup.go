@@ -158,20 +158,17 @@ func classify(s series) (class string, change int) {
 // differ reports whether two levels differ by as much as counts.
 func differ(a, b float64) bool { return math.Abs(a-b) > MinChange*min(a, b) }
 
-// driftOf returns the mean of the last third of the values over that of the first; 1 if there are no thirds.
+// driftOf returns the mean of the last third of the values over that of the first; 1 if there are no thirds, and 1000 at most.
 func driftOf(values []float64) float64 {
 	third := len(values) / 3
 	if third == 0 {
 		return 1
 	}
 	from, to := mean(values[:third]), mean(values[len(values)-third:])
-	switch {
-	case from == to:
+	if from == to {
 		return 1
-	case from == 0:
-		return math.MaxFloat64
 	}
-	return to / from
+	return to / max(from, to/1000)
 }
 
 func mean(values []float64) float64 {
@@ -206,8 +203,8 @@ const (
 // changePoints returns where the level of a series changes: the indexes at which a new one begins. They are those with the least sum of
 // the levels' costs and a penalty for each change, found by optimal partitioning (Jackson et al., "An Algorithm for Optimal Partitioning
 // of Data on an Interval", IEEE Signal Processing Letters 12(2), 2005); the penalty is that of Killick, Fearnhead and Eckley, "Optimal
-// Detection of Changepoints With a Linear Computational Cost" (JASA 107, 2012), and the robust cost follows Fearnhead and Rigaill,
-// "Changepoint Detection in the Presence of Outliers" (JASA 114, 2019).
+// Detection of Changepoints With a Linear Computational Cost" (JASA 107, 2012). What values that stand out do to other costs is shown in
+// Fearnhead and Rigaill, "Changepoint Detection in the Presence of Outliers" (JASA 114, 2019).
 func changePoints(values []float64) []int {
 	n := len(values)
 	penalty := changePenalty * noise(values) * math.Log(float64(n))

@@ -141,6 +141,7 @@ func TestWarmUp(t *testing.T) {
 		{"too late", 4, 9, 0, step(11, 0.5), 14.3, ClassUnsteady, 11, 14, -0.05, 0.05},
 		{"drift in noise", 4, 18, 0, func(i int) float64 { return (1 + 0.03*float64(i)) * (1 + 0.3*float64(i%2)) }, 23.3, ClassUnsteady, 5, 23, 0.26, 0.5},
 		{"users that start", 10, 20, 8, func(i int) float64 { return min(1, float64(i+1)/8) }, 31.3, ClassFlat, 11, 31, -0.05, 0.05},
+		{"no call for a long time", 4, 9, 0, step(9, 0), 14.3, ClassUnsteady, 9, 14, -0.05, 0.05},
 		{"k6 ended early", 4, 9, 0, flat, 12.7, ClassFlat, 5, 12, -0.05, 0.05},
 		{"k6 ended much too early", 4, 9, 0, flat, 9.7, ClassUnsteady, 5, 9, -0.05, 0.05},
 		{"k6 ended before the window", 4, 9, 0, flat, 4.9, "", 0, 0, 0, 0},
