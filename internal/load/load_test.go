@@ -284,7 +284,7 @@ const second = experiment.Duration(time.Second)
 func workload(name string, calls []experiment.Call, subjects ...string) experiment.Workload {
 	return experiment.Workload{
 		Name: name, Subjects: subjects, Reference: subjects[0], Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerUser,
-		Calls: calls, Load: experiment.Load{Shape: experiment.ShapeClosed, Users: 2, Duration: 2 * second},
+		Calls: calls, Load: experiment.Load{Shape: experiment.ShapeClosed, Users: 2, Duration: second},
 	}
 }
 
@@ -401,6 +401,7 @@ func TestSearch(t *testing.T) {
 	w := workload("fib", fib, "slow")
 	w.Load.Shape, w.Load.Warmup = experiment.ShapeSearch, second
 	w.Load.Objective = &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: 2 * second}
+	w.Load.Duration = 2 * second
 	run := b.newRun(w)
 	run.Experiment.Workloads = append(run.Experiment.Workloads, workload("list", list, "slow")) // or the search would be made twice
 	folder, err := b.run(t.Context(), t, run)
