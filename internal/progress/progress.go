@@ -31,7 +31,7 @@ func New(out *os.File) *Display {
 	if fd := int(out.Fd()); term.IsTerminal(fd) {
 		d.width = func() int {
 			width, _, err := term.GetSize(fd)
-			if err != nil {
+			if err != nil || width <= 0 { // some terminals do not know
 				return 80
 			}
 			return width
@@ -78,7 +78,7 @@ func (d *Display) During(title string, detail func() string, do func() (outcome 
 // truncate cuts a line, because a terminal cannot go back to the start of one that it has wrapped.
 func truncate(line string, width int) string {
 	if runes := []rune(line); len(runes) > width {
-		return string(runes[:max(width, 0)])
+		return string(runes[:width])
 	}
 	return line
 }

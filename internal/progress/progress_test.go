@@ -16,7 +16,7 @@ func TestDuring(t *testing.T) {
 		{"no terminal", nil, "1/2 go … fine\n"},
 		{"a terminal", func() int { return 80 }, clearLine + "1/2 go … 123 calls/s" + clearLine + "1/2 go … fine\n"},
 		{"a narrow terminal", func() int { return 12 }, clearLine + "1/2 go … 12" + clearLine + "1/2 go … fine\n"},
-		{"a terminal without a size", func() int { return 0 }, clearLine + clearLine + "1/2 go … fine\n"},
+		{"a very narrow one", func() int { return 1 }, clearLine + clearLine + "1/2 go … fine\n"},
 	} {
 		var out bytes.Buffer
 		d := &Display{out: &out, width: test.width}
