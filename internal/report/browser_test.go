@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -42,7 +42,7 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
+	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("start %s: %v", path, err)
 	}
 	return ctx
@@ -63,7 +63,7 @@ func open(t *testing.T, browser context.Context, page string) *tab {
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	b := &tab{ctx: ctx, address: "file://" + file}
-	err := chromedp.Listen(ctx, func(event any) {
+	chromedp.ListenTarget(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch event := event.(type) {
@@ -79,38 +79,29 @@ func open(t *testing.T, browser context.Context, page string) *tab {
 			}
 		}
 	})
-	if err != nil {
+	// The first run makes the tab, which would end with a context that has a time limit.
+	if err := chromedp.Run(ctx, log.Enable(), network.Enable()); err != nil {
 		t.Fatal(err)
 	}
-	command(t, b, log.Enable, cdp.Empty{})
-	command(t, b, network.Enable, network.EnableParams{})
 	return b
 }
 
-// command sends a command of the browser's protocol.
-func command[P, R any](t *testing.T, b *tab, c cdp.Command[P, R], parameters P) {
-	t.Helper()
-	get(t, b, func(ctx context.Context, target *chromedp.Target) (R, error) {
-		return cdp.Call(ctx, target, c, parameters)
-	})
-}
-
-// get does something in the tab and returns what comes of it.
-func get[T any](t *testing.T, b *tab, action chromedp.Action[T]) T {
+// run does something in the tab.
+func (b *tab) run(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
-	value, err := chromedp.Run(ctx, action)
-	if err != nil {
+	if err := chromedp.Run(ctx, actions...); err != nil {
 		t.Fatal(err)
 	}
-	return value
 }
 
 // evaluate returns the value of a JavaScript expression, or of the promise that it is.
 func evaluate[T any](t *testing.T, b *tab, expression string) T {
 	t.Helper()
-	return get(t, b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	var value T
+	b.run(t, chromedp.Evaluate(expression, &value, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	return value
 }
 
 // complaints are what the browser had to say, and requests that left the file.
@@ -123,14 +114,14 @@ func (b *tab) complaints() []string {
 // look sets how wide the window is and which colours the reader prefers, and opens the page.
 func (b *tab) look(t *testing.T, width int64, scheme string) {
 	t.Helper()
-	get(t, b, chromedp.EmulateViewport(width, 800))
+	b.run(t, chromedp.EmulateViewport(width, 800))
 	b.prefer(t, scheme)
-	get(t, b, chromedp.Navigate(b.address))
+	b.run(t, chromedp.Navigate(b.address))
 }
 
 func (b *tab) prefer(t *testing.T, scheme string) {
 	t.Helper()
-	command(t, b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	b.run(t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
 // shown counts the elements that take room on the page.
@@ -152,7 +143,8 @@ func TestInBrowser(t *testing.T) {
 			if over := evaluate[int64](t, b, "document.documentElement.scrollWidth"); over > width {
 				t.Errorf("%s: the page is %d wide", name, over)
 			}
-			shot := get(t, b, chromedp.FullScreenshot(100))
+			var shot []byte
+			b.run(t, chromedp.FullScreenshot(&shot, 100))
 			write(t, filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.png", scheme, width)), shot)
 			picture, err := png.Decode(bytes.NewReader(shot))
 			if err != nil {
@@ -222,22 +214,24 @@ func TestZoom(t *testing.T) {
 			return over["x"] + share*over["width"], over["y"] + over["height"]/2
 		}
 		x, y := at(0.6)
-		get(t, b, chromedp.MouseEvent(chromedp.MouseMoved, x, y))
-		get(t, b, chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+		b.run(t, chromedp.MouseEvent(input.MouseMoved, x, y))
+		b.run(t, chromedp.MouseEvent(input.MousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 		x, y = at(0.8)
-		get(t, b, chromedp.MouseEvent(chromedp.MouseMoved, x, y, chromedp.ButtonLeft))
-		get(t, b, chromedp.MouseEvent(chromedp.MouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+		b.run(t, chromedp.MouseEvent(input.MouseMoved, x, y, chromedp.ButtonLeft))
+		b.run(t, chromedp.MouseEvent(input.MouseReleased, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 		if picture() == whole {
 			t.Errorf("timeline %d: dragging does not zoom", i)
 		}
 		x, y = at(0.5)
-		get(t, b, chromedp.MouseClickXY(x, y))
-		get(t, b, chromedp.MouseClickXY(x, y, chromedp.ClickCount(2)))
+		b.run(t, chromedp.MouseClickXY(x, y))
+		b.run(t, chromedp.MouseClickXY(x, y, chromedp.ClickCount(2)))
 		if picture() != whole {
 			t.Errorf("timeline %d: a double click does not show all of it", i)
 		}
 		if i == 0 {
-			write(t, filepath.Join(t.ArtifactDir(), "zoom.png"), get(t, b, chromedp.CaptureScreenshot()))
+			var shot []byte
+			b.run(t, chromedp.CaptureScreenshot(&shot))
+			write(t, filepath.Join(t.ArtifactDir(), "zoom.png"), shot)
 			b.prefer(t, "dark")
 			if picture() == whole {
 				t.Error("the chart keeps its light colours in the dark")
@@ -263,7 +257,7 @@ func TestWithoutScript(t *testing.T) {
 	b.look(t, 1200, "light")
 	with, text := evaluate[[3]int](t, b, count), evaluate[string](t, b, "document.body.innerText")
 	off := open(t, window, page)
-	command(t, off, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	off.run(t, emulation.SetScriptExecutionDisabled(true))
 	off.look(t, 1200, "light")
 	if without := evaluate[[3]int](t, off, count); without != with || without[0] == 0 || without[1] == 0 {
 		t.Errorf("%d tables, plots and blocks of commands are shown without script, and %d with it", without, with)
