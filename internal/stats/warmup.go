@@ -35,10 +35,17 @@ const (
 	// its way looks as if it had arrived: over a short time every curve is flat.
 	MinSteady = 2.0 / 3
 
-	// MaxDrift is by what factor the last third of a window may differ from its first one. A change that is spread over the whole window
-	// has no point at which it ends. A steady drift by this much puts the mean over the window some 12 % away from either end of it: that is
-	// as much as the warm-up can be to blame for before the figure is one of the warm-up.
-	MaxDrift = 1.25
+	// MaxDrift is by what share the last third of a window may differ from its first one, where that is more than noise: as much as a change of
+	// level. A change that is spread over the whole window has no point at which it ends, and nothing says that it ends there: a JVM on
+	// one CPU that became 3 % faster with each second of a short window was four times as fast a minute later.
+	MaxDrift = MinChange
+
+	// driftDeviations is how many standard deviations of noise a drift must have to be one.
+	driftDeviations = 3
+
+	// MaxNoisyDrift is by what share they may differ in any noise: where a window's beginning and end differ by that much by chance, its mean
+	// is one of chance too.
+	MaxNoisyDrift = 0.30
 )
 
 // warmUp finds the time in which to count, and says why. Both are nil if no whole second is left.
@@ -62,8 +69,8 @@ func warmUp(w experiment.Workload, seconds map[time.Time]*hdrhistogram.Histogram
 		start = latest(start, at)
 	}
 	window := &result.Window{Start: start, End: end}
-	drift := driftOf(s.values[int(start.Sub(whole.Start)/time.Second):])
-	if window.Seconds() < MinSteady*w.Load.Duration.Seconds() || max(drift, 1/drift) > MaxDrift {
+	drift, drifts := driftOf(s.values[int(start.Sub(whole.Start)/time.Second):])
+	if window.Seconds() < MinSteady*w.Load.Duration.Seconds() || drifts {
 		class = ClassUnsteady
 	}
 	found.Class, found.Drift, found.Seconds = class, drift-1, start.Sub(first).Seconds()
@@ -158,17 +165,20 @@ func classify(s series) (class string, change int) {
 // differ reports whether two levels differ by as much as counts.
 func differ(a, b float64) bool { return math.Abs(a-b) > MinChange*min(a, b) }
 
-// driftOf returns the mean of the last third of the values over that of the first; 1 if there are no thirds, and 1000 at most.
-func driftOf(values []float64) float64 {
+// driftOf returns the mean of the last third of the values over that of the first, and whether the two differ by more than they may. It is 1 if there are no thirds, and 1000 at most.
+func driftOf(values []float64) (drift float64, drifts bool) {
 	third := len(values) / 3
 	if third == 0 {
-		return 1
+		return 1, false
 	}
 	from, to := mean(values[:third]), mean(values[len(values)-third:])
 	if from == to {
-		return 1
+		return 1, false
 	}
-	return to / max(from, to/1000)
+	deviation := noise(values) / 0.798 * math.Sqrt(2/float64(third)) // of the difference of two means; see noise
+	difference := math.Abs(to - from)
+	share := difference / max(min(from, to), difference/1000)
+	return to / max(from, to/1000), share > MaxNoisyDrift || share > MaxDrift && difference > driftDeviations*deviation
 }
 
 func mean(values []float64) float64 {
