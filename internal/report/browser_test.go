@@ -22,7 +22,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser starts a browser that resolves no name, and returns what runs a test in it: each gets a tab of its own.
+// TestInBrowser opens the page as readers do. The screenshots can be looked at: go test -artifacts -run InBrowser.
+func TestInBrowser(t *testing.T) {
+	b := browser(t)
+	t.Run("looks", func(t *testing.T) { testLooks(t, b) })
+	t.Run("zoom", func(t *testing.T) { testZoom(t, b) })
+	t.Run("without script", func(t *testing.T) { testWithoutScript(t, b) })
+	t.Run("complaints", func(t *testing.T) { testComplaints(t, b) })
+}
+
+// browser starts a browser that resolves no name. Tests open tabs in it.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -35,9 +44,16 @@ func browser(t *testing.T) context.Context {
 	if path == "" {
 		t.Fatal("this test needs Chromium or Chrome on the PATH, because the page is made for browsers: on Debian and Ubuntu, apt-get install chromium")
 	}
+	var output bytes.Buffer
+	t.Cleanup(func() { // after the browser has ended
+		if t.Failed() {
+			t.Logf("%s said:\n%s", path, output.String())
+		}
+	})
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, // it shows one file of ours, and a container's root has no sandbox
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"), chromedp.Flag("force-color-profile", "srgb"))
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.CombinedOutput(&output))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -89,7 +105,7 @@ func open(t *testing.T, browser context.Context, page string) *tab {
 // run does something in the tab.
 func (b *tab) run(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute) // a busy machine takes seconds
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		t.Fatal(err)
@@ -113,7 +129,6 @@ func (b *tab) complaints() []string {
 
 // look sets how wide the window is and which colours the reader prefers, and opens the page.
 func (b *tab) look(t *testing.T, width int64, scheme string) {
-	t.Helper()
 	b.run(t, chromedp.EmulateViewport(width, 800))
 	b.prefer(t, scheme)
 	b.run(t, chromedp.Navigate(b.address))
@@ -127,10 +142,10 @@ func (b *tab) prefer(t *testing.T, scheme string) {
 // shown counts the elements that take room on the page.
 const shown = `(selector) => [...document.querySelectorAll(selector)].filter((e) => e.getBoundingClientRect().width > 100 && e.getBoundingClientRect().height > 20).length`
 
-// TestInBrowser opens the page as readers do. The screenshots can be looked at: go test -artifacts -run InBrowser.
-func TestInBrowser(t *testing.T) {
+// testLooks checks what is seen in light and dark, on a wide and on a narrow screen.
+func testLooks(t *testing.T, browser context.Context) {
 	_, page := measuredPage(t)
-	b := open(t, browser(t), page)
+	b := open(t, browser, page)
 	plots := strings.Count(page, "<svg ")
 	corners := map[string]color.Color{}
 	for _, scheme := range []string{"light", "dark"} {
@@ -182,10 +197,10 @@ func brightness(c color.Color) float64 {
 	return float64(color.GrayModel.Convert(c).(color.Gray).Y) / 255
 }
 
-// TestZoom zooms into every timeline, out again, and puts it back.
-func TestZoom(t *testing.T) {
+// testZoom zooms into every timeline, out again, and puts it back.
+func testZoom(t *testing.T, browser context.Context) {
 	run, page := measuredPage(t)
-	b := open(t, browser(t), page)
+	b := open(t, browser, page)
 	b.look(t, 1200, "light")
 	timelines := evaluate[int](t, b, "document.querySelectorAll('figure.timeline').length")
 	if want := 2 * len(run.Experiment.Workloads); timelines != want {
@@ -248,15 +263,14 @@ func TestZoom(t *testing.T) {
 	}
 }
 
-// TestWithoutScript checks that only the zoom is lost.
-func TestWithoutScript(t *testing.T) {
+// testWithoutScript checks that only the zoom is lost.
+func testWithoutScript(t *testing.T, browser context.Context) {
 	_, page := measuredPage(t)
 	const count = "[" + "(" + shown + ")('table'), (" + shown + ")('svg'), (" + shown + ")('pre')]"
-	window := browser(t)
-	b := open(t, window, page)
+	b := open(t, browser, page)
 	b.look(t, 1200, "light")
 	with, text := evaluate[[3]int](t, b, count), evaluate[string](t, b, "document.body.innerText")
-	off := open(t, window, page)
+	off := open(t, browser, page)
 	off.run(t, emulation.SetScriptExecutionDisabled(true))
 	off.look(t, 1200, "light")
 	if without := evaluate[[3]int](t, off, count); without != with || without[0] == 0 || without[1] == 0 {
@@ -274,16 +288,15 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestBrowserComplains checks that the tests above would notice.
-func TestBrowserComplains(t *testing.T) {
-	window := browser(t)
+// testComplaints checks that the tests above would notice.
+func testComplaints(t *testing.T, browser context.Context) {
 	for _, test := range []struct{ body, want string }{
 		{`<img src="http://pictures.example/a.png" alt=""/>`, "request: http://pictures.example/a.png"},
 		{`<script>console.warn("careful")</script>`, "console.warning: \"careful\""},
 		{`<script>throw new Error("no")</script>`, "exception: "},
 		{`<meta http-equiv="Content-Security-Policy" content="script-src 'none'"/><script>1</script>`, "error: Executing inline script violates"},
 	} {
-		b := open(t, window, test.body)
+		b := open(t, browser, test.body)
 		b.look(t, 400, "light")
 		if all := strings.Join(b.complaints(), "\n"); !strings.Contains(all, test.want) {
 			t.Errorf("%s: got %q, wanted %q in it", test.body, all, test.want)

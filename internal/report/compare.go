@@ -20,8 +20,10 @@ type comparison struct {
 	Published *published.Table
 	// Tables are the source's two, in its columns, for each workload with a closed load: that is what sources measure with.
 	Tables []grid
-	// Claims are in the order of the source's conclusions.
+	// Claims are the conclusions that were measured, in the source's order.
 	Claims []claim
+	// Unmeasured are the texts of those for which no workload has valid launches of both servers.
+	Unmeasured []string
 	// Summary counts the outcomes, a sentence for each workload.
 	Summary []string
 }
@@ -52,7 +54,8 @@ func compare(run *result.Run) *comparison {
 			}
 		}
 		if len(said.Measured) == 0 {
-			said.Measured = []string{"not measured: no workload has valid launches of both servers"}
+			c.Unmeasured = append(c.Unmeasured, conclusion.Text)
+			continue
 		}
 		c.Claims = append(c.Claims, said)
 	}
@@ -137,7 +140,7 @@ func conclusionFigure(c published.Conclusion) string {
 	}[c.Figure]
 }
 
-// words lists the conclusions and what each workload makes of them, then what must be known about the source.
+// words lists the conclusions and what each workload makes of them.
 func (c *comparison) words(bullet, below string) string {
 	var out strings.Builder
 	for _, line := range c.Summary {
@@ -149,10 +152,18 @@ func (c *comparison) words(bullet, below string) string {
 			out.WriteString(below + m + "\n")
 		}
 	}
-	for _, caveat := range c.Caveats() {
-		out.WriteString(bullet + caveat + "\n")
+	if text := c.Missing(); text != "" {
+		out.WriteString(bullet + text + "\n")
 	}
 	return out.String()
+}
+
+// Missing names the conclusions that were not measured; "" if all were.
+func (c *comparison) Missing() string {
+	if len(c.Unmeasured) == 0 {
+		return ""
+	}
+	return "Not measured, as no workload has valid launches of both servers: " + strings.Join(c.Unmeasured, "; ") + "."
 }
 
 // Caveats are what must be known about the source.
@@ -162,6 +173,15 @@ func (c *comparison) Caveats() []string {
 		lines = append(lines, "Caveat: "+oneLine(caveat))
 	}
 	return lines
+}
+
+// caveats are Caveats in Markdown.
+func (c *comparison) caveats() string {
+	text := ""
+	for _, line := range c.Caveats() {
+		text += "- " + line + "\n"
+	}
+	return text
 }
 
 // Origin says where the published figures are from and how they were made.

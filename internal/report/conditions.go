@@ -107,6 +107,8 @@ func load(w experiment.Workload) string {
 		parts = append(parts, "one session each")
 	case len(w.Calls) > 0:
 		parts = append(parts, "a session for every call")
+	default:
+		parts = append(parts, "sessions opened and closed without a call")
 	}
 	parts = append(parts, fmt.Sprintf("MCP %s, at least %s of warm-up, then %s measured", w.Revision, seconds(w.Load.Warmup), seconds(w.Load.Duration)))
 	return strings.Join(parts, ", ") + "; " + english.Plural(w.Launches, "fresh start", "") + " of each server"
@@ -164,7 +166,7 @@ func figureName(name string) string {
 // noise says what equal servers differ by.
 func noise(run *result.Run) string {
 	if len(run.Noise) == 0 {
-		return "Noise floor: not known, because no server was started a second time beside itself."
+		return "Noise floor: not known, because it takes two valid launches of one server, one after the other."
 	}
 	var floors []string // each once
 	figures := map[string][]string{}

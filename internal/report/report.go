@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -28,7 +29,11 @@ func Text(run *result.Run) string {
 		for _, g := range c.Tables {
 			out.WriteString(g.Title + "\n" + g.text() + "\n\n")
 		}
-		out.WriteString(c.words("", "  ") + "\n")
+		out.WriteString(c.words("", "  "))
+		if n := len(c.Published.Caveats); n > 0 {
+			fmt.Fprintf(&out, "What to know about the source: %s in %s.\n", english.Plural(n, "caveat", ""), result.ReportFile)
+		}
+		out.WriteString("\n")
 	}
 	for _, line := range conditions(run) {
 		out.WriteString(line + "\n")
@@ -53,7 +58,7 @@ func Markdown(run *result.Run) string {
 		for _, g := range c.Tables {
 			out.WriteString("### " + g.Title + "\n\n" + g.markdown() + "\n\n")
 		}
-		out.WriteString("### What holds\n\n" + c.words("- ", "  - ") + "\n## How it was made\n\n")
+		out.WriteString("### What holds\n\n" + c.words("- ", "  - ") + c.caveats() + "\n## How it was made\n\n")
 	}
 	for _, line := range conditions(run) {
 		out.WriteString("- " + line + "\n")
@@ -103,7 +108,7 @@ func Results(runs []*result.Run) string {
 		fmt.Fprintf(&out, "%s. Made by:\n\n```\n%s```\n\n", run.StartedAt.UTC().Format(time.DateOnly), again(run))
 		out.WriteString(excerpt(run, run.ID))
 		if c := compare(run); c != nil {
-			fmt.Fprintf(&out, "\n### Beside %s\n\n%s", c.Published.Title, c.words("- ", "  - "))
+			fmt.Fprintf(&out, "\n### Beside %s\n\n%s", c.Published.Title, c.words("- ", "  - ")+c.caveats())
 		}
 	}
 	return out.String()
