@@ -45,7 +45,7 @@ const (
 
 	// MaxNoisyDrift is by what share they may differ in any noise: where a window's beginning and end differ by that much by chance, its mean
 	// is one of chance too.
-	MaxNoisyDrift = 0.30
+	MaxNoisyDrift = 0.25
 )
 
 // warmUp finds the time in which to count, and says why. Both are nil if no whole second is left.
