@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,7 +117,7 @@ func requestTables(run *result.Run) []grid {
 	return all
 }
 
-// operations are those that any server of the workload has figures of.
+// operations are those that any server of the workload has figures of, in the order in which a session sends them.
 func operations(run *result.Run, w experiment.Workload) []result.OperationFigures {
 	var all []result.OperationFigures
 	for _, subject := range w.Subjects {
@@ -130,7 +131,21 @@ func operations(run *result.Run, w experiment.Workload) []result.OperationFigure
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b result.OperationFigures) int { return cmp.Compare(place(w, a), place(w, b)) })
 	return all
+}
+
+// place is where an operation comes in a session.
+func place(w experiment.Workload, o result.OperationFigures) int {
+	switch o.Method {
+	case "initialize":
+		return -2
+	case "notifications/initialized":
+		return -1
+	case "DELETE":
+		return len(w.Calls)
+	}
+	return slices.IndexFunc(w.Calls, func(c experiment.Call) bool { return o.Tool == c.Tool && (c.Tool != "" || o.Method == c.Method) })
 }
 
 // operationMean writes the mean of an operation and, in brackets, its ratio to that of the reference.

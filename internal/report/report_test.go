@@ -140,12 +140,12 @@ func beside() *result.Run {
 		f := run.Cells[i].Figures
 		f.RequestMeanMS, f.CPUShare, f.MemoryMean = exact(1.234), about(0.42, 0.4, 0.45), exact(20e6)
 		f.Operations = []result.OperationFigures{
-			{Method: "initialize", MeanMS: exact(9)}, {Method: "tools/call", Tool: "fetch_external_data", MeanMS: exact(2.222)},
-			{Method: experiment.MethodListTools, MeanMS: exact(1.111)},
+			{Method: "DELETE", MeanMS: exact(0.5)}, {Method: "initialize", MeanMS: exact(9)}, {Method: "notifications/initialized", MeanMS: exact(3)},
+			{Method: "tools/call", Tool: "fetch_external_data", MeanMS: exact(2.222)}, {Method: experiment.MethodListTools, MeanMS: exact(1.111)},
 		}
 	}
-	run.Cells[1].Figures.Operations[1].MeanRatio = &result.Ratio{Value: 12.3, Pairs: 6}
-	run.Cells[1].Figures.Operations[2].MeanRatio = &result.Ratio{Value: 1.02, Pairs: 6, Same: true}
+	run.Cells[1].Figures.Operations[3].MeanRatio = &result.Ratio{Value: 12.3, Pairs: 6}
+	run.Cells[1].Figures.Operations[4].MeanRatio = &result.Ratio{Value: 1.02, Pairs: 6, Same: true}
 	run.Judgements = []result.Judgement{
 		{Workload: "a_session_each", Conclusion: 0, Measured: result.Ratio{Value: 1.02, Low: pointer(0.97), High: pointer(1.06), Pairs: 6, Same: true}, Outcome: result.NoDifference},
 		{Workload: "a_session_each", Conclusion: 1, Measured: result.Ratio{Value: 5.5, Pairs: 1}, Outcome: result.Holds},
