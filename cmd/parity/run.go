@@ -132,17 +132,15 @@ experiment, the commit and the machine are the same.`,
 		if files == nil {
 			run.StartedAt = time.Now().UTC().Truncate(time.Millisecond)
 			run.ID = result.NewID(e.Name, run.StartedAt)
-			if files, err = result.NewFolder(*results, run.ID); err != nil {
-				return err
-			}
 		}
-		folder, err := measure(ctx, p, targets, config, run, files)
+		folder, err := measure(ctx, p, targets, config, run, files, *results)
 		if folder != "" {
 			progress("written to " + folder)
 		}
 		if err != nil {
-			if run.Status == result.Partial && len(run.Launches) > 0 {
-				progress(fmt.Sprintf("finished launches are kept: %d; go on with: parity run --resume %s", len(run.Launches), resumeArgument(p, *results, run.ID)))
+			if folder != "" {
+				progress(fmt.Sprintf("it has what was finished, %s; to go on: parity run --backend %s --resume %s",
+					english.Plural(len(run.Launches), "launch", "launches"), run.Environment.Backend, folder))
 			}
 			return err
 		}
@@ -163,14 +161,6 @@ experiment, the commit and the machine are the same.`,
 		return nil
 	}
 	return cmd
-}
-
-// resumeArgument is what --resume needs to find the run: its ID, or its folder where that is not in the checkout's results.
-func resumeArgument(p project, results, id string) string {
-	if results == filepath.Join(p.root, "results") {
-		return id
-	}
-	return filepath.Join(results, id)
 }
 
 // newRun is a run that would begin now, with all that is known before the gate.
@@ -236,8 +226,8 @@ func limited(service backend.Service, budget result.Budget) backend.Service {
 	return service
 }
 
-// measure starts upstream and makes the launches.
-func measure(ctx context.Context, p project, targets []subject.Target, config load.Config, run *result.Run, files *result.Folder) (folder string, err error) {
+// measure starts upstream and makes the launches. The folder of a run that is not gone on with is nil; it is made in results.
+func measure(ctx context.Context, p project, targets []subject.Target, config load.Config, run *result.Run, files *result.Folder, results string) (folder string, err error) {
 	plan := stand.Plan{Backend: p.backend, Upstream: backend.Upstream(p.root)}
 	plan.Upstream.CPUs = config.Budget.GeneratorCPUs
 	err = stand.With(ctx, plan, func(ctx context.Context, s *stand.Stand) error {
@@ -246,6 +236,11 @@ func measure(ctx context.Context, p project, targets []subject.Target, config lo
 			config.Services[t.ID()] = limited(backend.ServiceOf(t, s.Upstream.PeerURL()), config.Budget)
 		}
 		var err error
+		if files == nil {
+			if files, err = result.NewFolder(results, run.ID); err != nil {
+				return err
+			}
+		}
 		folder, err = load.Run(ctx, config, run, files, display.New(os.Stderr))
 		return err
 	})
