@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
@@ -17,8 +16,8 @@ type column struct {
 	read func(f *result.Figures) cell
 }
 
-// columns returns the figures that tell something about the workload.
-func columns(w experiment.Workload) []column {
+// columns returns the figures that tell something about the workload; reference are those of its reference, or nil.
+func columns(w experiment.Workload, reference *result.Figures) []column {
 	rate := column{"calls/s", func(f *result.Figures) cell { return spread(f.CallsPerSecond, 1) }}
 	unit, latency := "calls", ""
 	switch {
@@ -34,7 +33,7 @@ func columns(w experiment.Workload) []column {
 	}
 	mebi := 1.0 / (1 << 20)
 	return append(all,
-		column{"× " + w.Reference, func(f *result.Figures) cell { return relation(f.Ratio) }},
+		column{"× " + w.Reference, func(f *result.Figures) cell { return times(f, reference) }},
 		column{latency + "p50 ms", func(f *result.Figures) cell { return minor(spread(f.P50MS, 1)) }},
 		column{latency + "p95 ms", func(f *result.Figures) cell { return minor(spread(f.P95MS, 1)) }},
 		column{latency + "p99 ms", func(f *result.Figures) cell { return minor(spread(f.P99MS, 1)) }},
@@ -49,7 +48,11 @@ func columns(w experiment.Workload) []column {
 func figureTables(run *result.Run) []grid {
 	var all []grid
 	for _, w := range run.Experiment.Workloads {
-		columns := columns(w)
+		var reference *result.Figures
+		if c := run.Cell(w.Name, w.Reference); c != nil {
+			reference = c.Figures
+		}
+		columns := columns(w, reference)
 		head := []string{"workload", "server"}
 		for _, c := range columns {
 			head = append(head, c.name)
@@ -61,7 +64,7 @@ func figureTables(run *result.Run) []grid {
 		g := group{Name: w.Name}
 		for _, c := range run.Cells {
 			if c.Workload == w.Name {
-				g.Rows = append(g.Rows, figureRow(c, columns, w.Reference == c.Subject))
+				g.Rows = append(g.Rows, figureRow(c, columns))
 			}
 		}
 		last := &all[len(all)-1]
@@ -71,17 +74,14 @@ func figureTables(run *result.Run) []grid {
 }
 
 // figureRow writes a cell for a table. Why there are no figures is said of each launch, below the table: see invalid.
-func figureRow(c result.Cell, columns []column, reference bool) row {
+func figureRow(c result.Cell, columns []column) row {
 	r := row{Void: c.Figures == nil, Cells: []cell{{Value: c.Subject}}}
 	for _, column := range columns {
-		switch {
-		case c.Figures == nil:
+		if c.Figures == nil {
 			r.Cells = append(r.Cells, cell{Value: noFigure})
-		case reference && strings.HasPrefix(column.name, "× "):
-			r.Cells = append(r.Cells, cell{Value: "1"})
-		default:
-			r.Cells = append(r.Cells, column.read(c.Figures))
+			continue
 		}
+		r.Cells = append(r.Cells, column.read(c.Figures))
 	}
 	r.Cells = append(r.Cells, cell{Value: fmt.Sprintf("%d/%d", c.Valid, c.Launches)}, cell{Value: fmt.Sprint(c.Errors)})
 	return r
@@ -191,6 +191,26 @@ func minor(c cell) cell {
 func atLeast(f *result.Figures, c cell) cell {
 	if f.Limited {
 		c.Value = "≥ " + c.Value
+	}
+	return c
+}
+
+// times writes the ratio to the reference. A rate that was limited by the load generator bounds it from one side, two such rates do not.
+func times(f, reference *result.Figures) cell {
+	if f == reference {
+		return cell{Value: "1"}
+	}
+	c := relation(f.Ratio)
+	if f.Ratio == nil || reference == nil {
+		return c
+	}
+	switch {
+	case f.Limited && reference.Limited:
+		return cell{Value: noFigure}
+	case f.Limited:
+		c.Value = "≥ " + c.Value
+	case reference.Limited:
+		c.Value = "≤ " + c.Value
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
 func tickLabels(a axis) string {
@@ -111,5 +114,41 @@ func TestQuantiles(t *testing.T) {
 	}
 	if want := "go: 50 % of calls within 50.0 ms, 99 % within 99.0 ms, the slowest took 100 ms."; p.Description != want {
 		t.Errorf("got %q, wanted %q", p.Description, want)
+	}
+}
+
+// TestSecondsWithoutCalls draws a server that answered nothing in the third second of its window.
+func TestSecondsWithoutCalls(t *testing.T) {
+	begin := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	at := func(second int) time.Time { return begin.Add(time.Duration(second) * time.Second) }
+	cpu := 1.0
+	stalled := trace{name: "go", launch: result.Launch{
+		Subject: "go", Warmup: &result.Warmup{Seconds: 2}, Window: &result.Window{Start: at(2), End: at(6)}, Server: result.Server{CPUSeconds: &cpu},
+	}, usage: []stats.Sample{{At: at(-1)}}}
+	for _, second := range []int{0, 1, 2, 3, 5, 6} { // 0 had begun before the first call, 6 is beyond the window
+		stalled.seconds = append(stalled.seconds, stats.Second{At: at(second), Calls: int64(100 + second), P99MS: 10})
+	}
+	var got [2]string
+	w := experiment.Workload{Name: "w", Calls: []experiment.Call{{Method: experiment.MethodListTools}}}
+	rate, slow := callsPerSecond(w, []trace{stalled}), slowPerSecond(w, []trace{stalled})
+	for i, p := range []plot{rate, slow} {
+		text, err := json.Marshal(p.Zoom)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[i] = string(text)
+	}
+	want := [2]string{
+		`{"seconds":[-0.5,0.5,1.5,2.5,3.5],"lines":[{"name":"go","values":[101,102,103,0,105]}],"label":"calls/s","log":false,"window":4}`,
+		`{"seconds":[-0.5,0.5,1.5,2.5,3.5],"lines":[{"name":"go","values":[10,10,10,null,10]}],"label":"p99, ms","log":true,"window":4}`,
+	}
+	if got != want {
+		t.Errorf("got\n%s\nwanted\n%s", strings.Join(got[:], "\n"), strings.Join(want[:], "\n"))
+	}
+	if n := strings.Count(slow.Lines[0].Path, "M"); n != 2 {
+		t.Errorf("the line of p99 has %d parts, wanted one on each side of the gap: %s", n, slow.Lines[0].Path)
+	}
+	if from := slow.Window.From; from <= slow.Left || slow.Window.To != slow.Right {
+		t.Errorf("the window is drawn from %v to %v in a field from %v to %v", from, slow.Window.To, slow.Left, slow.Right)
 	}
 }

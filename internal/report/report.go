@@ -105,7 +105,7 @@ func Results(runs []*result.Run) string {
 			out.WriteString("\n")
 		}
 		fmt.Fprintf(&out, "## %s: %s\n\n", run.Experiment.Name, run.Experiment.Title)
-		fmt.Fprintf(&out, "%s. Made by:\n\n```\n%s```\n\n", run.StartedAt.UTC().Format(time.DateOnly), again(run))
+		fmt.Fprintf(&out, "%s. To make it again:\n\n```\n%s```\n\n", run.StartedAt.UTC().Format(time.DateOnly), again(run))
 		out.WriteString(excerpt(run, run.ID))
 		if c := compare(run); c != nil {
 			fmt.Fprintf(&out, "\n### Beside %s\n\n%s", c.Published.Title, c.words("- ", "  - ")+c.caveats())

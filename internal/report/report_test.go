@@ -188,6 +188,26 @@ func TestUpstreamThatNobodyCalled(t *testing.T) {
 	}
 }
 
+// TestLimitedRates checks what is said of a ratio when the load generator has limited one of the two rates, or both.
+func TestLimitedRates(t *testing.T) {
+	for _, test := range []struct {
+		reference, other bool
+		want             string
+	}{{false, false, "| 0.500 (0.400–0.600) |"}, {false, true, "| ≥ 0.500 (0.400–0.600) |"}, {true, false, "| ≤ 0.500 (0.400–0.600) |"}, {true, true, "| – |"}} {
+		run := example()
+		run.Cell("capacity", "go").Figures.Limited = test.reference
+		f := run.Cell("capacity", "python").Figures
+		f.Limited, f.Ratio = test.other, &result.Ratio{Value: 0.5, Low: pointer(0.4), High: pointer(0.6), Pairs: 6}
+		rate := "| python | 333 "
+		if test.other {
+			rate = "| python | ≥ 333 "
+		}
+		if text := report.Markdown(run); !strings.Contains(text, rate+test.want) {
+			t.Errorf("%v: wanted %q in\n%s", test, rate+test.want, text)
+		}
+	}
+}
+
 func TestNothingIsKnown(t *testing.T) {
 	run := example()
 	run.Noise, run.Launches = nil, nil
