@@ -20,11 +20,18 @@ const (
 // extraLoad is what each load lasts beyond warm-up and duration, so that the window can consist of whole seconds.
 const extraLoad = time.Second
 
+// slowStarters is the share of launches that is taken to need the whole WarmupLimit: one runtime in four is a JVM.
+const slowStarters = 0.25
+
 // Estimate is about how long a run takes once everything is built.
 func (e Experiment) Estimate() time.Duration {
 	total := gateTime
 	for _, l := range e.Plan(0) { // any order takes as long
-		total += launchTime + e.Workload(l.Workload).Load.Time()
+		load := e.Workload(l.Workload).Load
+		total += launchTime + load.Time()
+		if load.MayEndEarly() {
+			total += time.Duration(slowStarters * float64(load.WarmupLimit-load.Warmup))
+		}
 	}
 	return total
 }

@@ -92,6 +92,9 @@ type Load struct {
 	Objective *Objective `json:"objective,omitempty"`
 	// Warmup is the least time before the window: a longer one is detected.
 	Warmup Duration `json:"warmup"`
+	// WarmupLimit is for how long a server that is still changing is given time: the load goes on until it was steady for Duration, or until
+	// the limit and Duration are over. 0 is no longer than Warmup. Not for an open load.
+	WarmupLimit Duration `json:"warmup_limit,omitempty"`
 	// Duration is the length of the window, less what a longer warm-up takes of it.
 	Duration Duration `json:"duration"`
 }
@@ -104,6 +107,9 @@ type Objective struct {
 	// Step is how long each rate is tried.
 	Step Duration `yaml:"step" json:"step"`
 }
+
+// MayEndEarly reports whether the load is ended as soon as the server was steady for long enough.
+func (l Load) MayEndEarly() bool { return l.WarmupLimit > l.Warmup }
 
 // Script returns the path of the k6 script for a shape, below the project's root. A search is a series of open loads.
 func Script(root, shape string) string {

@@ -58,6 +58,7 @@ type fileLoad struct {
 	Rate      *int       `yaml:"rate"`
 	Objective *Objective `yaml:"objective"`
 	Warmup    *Duration  `yaml:"warmup"`
+	Limit     *Duration  `yaml:"warmup_limit"`
 	Duration  *Duration  `yaml:"duration"`
 }
 
@@ -267,6 +268,7 @@ func merge(own, def *fileLoad) *fileLoad {
 		Rate:      cmp.Or(own.Rate, def.Rate),
 		Objective: cmp.Or(own.Objective, def.Objective),
 		Warmup:    cmp.Or(own.Warmup, def.Warmup),
+		Limit:     cmp.Or(own.Limit, def.Limit),
 		Duration:  cmp.Or(own.Duration, def.Duration),
 	}
 }
@@ -281,7 +283,7 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 	}
 	out := Load{
 		Shape: value(l.Shape), Users: value(l.Users), Ramp: value(l.Ramp), Sleep: value(l.Sleep), Rate: value(l.Rate), Objective: l.Objective,
-		Warmup: value(l.Warmup), Duration: value(l.Duration),
+		Warmup: value(l.Warmup), WarmupLimit: value(l.Limit), Duration: value(l.Duration),
 	}
 	if !slices.Contains([]string{ShapeClosed, ShapeOpen, ShapeSearch}, out.Shape) {
 		return Load{}, wrong(path(".shape"), "is %q: use %s, %s or %s", out.Shape, ShapeClosed, ShapeOpen, ShapeSearch)
@@ -306,6 +308,10 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 		return Load{}, wrong(path(".warmup"), "is missing: use 0s or more")
 	case !wholeSeconds(out.Warmup, 0):
 		return Load{}, wrong(path(".warmup"), "is %s: use whole seconds, 0s or more", out.Warmup)
+	case l.Limit != nil && out.Shape == ShapeOpen:
+		return Load{}, wrong(path(".warmup_limit"), "goes with `shape: %s` and `shape: %s` only: make `warmup` long enough", ShapeClosed, ShapeSearch)
+	case l.Limit != nil && (!wholeSeconds(out.WarmupLimit, 0) || out.WarmupLimit < out.Warmup):
+		return Load{}, wrong(path(".warmup_limit"), "is %s: use whole seconds, %s or more, which is `warmup`", out.WarmupLimit, out.Warmup)
 	case !wholeSeconds(out.Duration, time.Second):
 		return Load{}, wrong(path(".duration"), "is %s: use whole seconds, 1s or more", out.Duration)
 	case out.Ramp < 0 || out.Ramp > out.Warmup:

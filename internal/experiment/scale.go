@@ -14,8 +14,8 @@ const (
 )
 
 // Scaled returns the experiment with all times of its loads multiplied by a factor above 0 and up to 1, in whole seconds: warm-ups down to
-// 3 s, durations down to 6 s, and neither above what the file says. Launches, users, rates and the steps of a search stay. Figures of a
-// shortened run are those of a server that had less time to warm up.
+// 3 s, durations down to 6 s, and neither above what the file says. Launches, users, rates and the steps of a search stay, and so does the
+// limit of the warm-up: a JVM takes its time however short the window is.
 func (e Experiment) Scaled(factor float64) (Experiment, error) {
 	if !(factor > 0 && factor <= 1) { // not a number is neither
 		return Experiment{}, fmt.Errorf("scale is %g: use a number above 0, up to 1", factor)

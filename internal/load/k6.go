@@ -42,6 +42,8 @@ type request struct {
 	Duration time.Duration
 	// Folder gets k6's log, its summary and the histograms.
 	Folder string
+	// Until is asked once a second, with the folder, whether the load may end; nil for a load that lasts for its whole Duration.
+	Until func(folder string) bool
 }
 
 // env returns what the scripts read.
@@ -105,9 +107,13 @@ func (c Config) k6(ctx context.Context, r request, cpu *generatorCPU) (exitCode 
 		return 0, fmt.Errorf("start k6: %w", err)
 	}
 	cpu.begin(cmd.Process.Pid)
+	asked := endEarly(cmd.Process, r)
 	err = cmd.Wait()
 	cpu.end(cmd.ProcessState)
 	exitCode = cmd.ProcessState.ExitCode()
+	if asked() && exitCode == exitInterrupted {
+		exitCode, err = 0, nil
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -119,7 +119,8 @@ func (l *launching) measure(ctx context.Context, server backend.Instance) error 
 		load := l.workload.Load
 		err = l.load(ctx, "loading", request{
 			URL: server.URL(), Shape: load.Shape, Rate: load.Rate, Folder: l.folder(),
-			Duration: time.Duration(load.Warmup+load.Duration) + roundUp,
+			Duration: time.Duration(max(load.Warmup, load.WarmupLimit)+load.Duration) + roundUp,
+			Until:    untilSteady(l.workload),
 		}, readings)
 	}
 	stopErr := readings.stop(ctx)
@@ -141,11 +142,17 @@ func (l *launching) load(ctx context.Context, phase string, r request, readings 
 func (l *launching) search(ctx context.Context, url string, readings *watcher) error {
 	want := l.workload.Load
 	warmup := filepath.Join(l.folder(), stats.WarmupFolder)
-	err := l.load(ctx, "warming up", request{URL: url, Shape: experiment.ShapeClosed, Duration: time.Duration(want.Warmup), Folder: warmup}, readings)
+	// The server is warm when it has been steady for as long as a rate is tried.
+	untilWarm := l.workload
+	untilWarm.Load.Shape, untilWarm.Load.Duration = experiment.ShapeClosed, want.Objective.Step
+	err := l.load(ctx, "warming up", request{
+		URL: url, Shape: experiment.ShapeClosed, Duration: time.Duration(max(want.Warmup, want.WarmupLimit)), Folder: warmup,
+		Until: untilSteady(untilWarm),
+	}, readings)
 	if err != nil {
 		return err
 	}
-	start, err := search.Start(warmup, want.Warmup)
+	start, err := search.Start(warmup)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,9 +38,28 @@ type live struct {
 
 func newLive(w experiment.Workload) *live {
 	if len(w.Calls) == 0 {
-		return &live{counted: "initialize", unit: "sessions/s"}
+		return &live{counted: countedName(w), unit: "sessions/s"}
 	}
-	return &live{counted: "tools_", unit: "calls/s"}
+	return &live{counted: countedName(w), unit: "calls/s"}
+}
+
+// countedName is in the names of the logs of what the workload is counted in.
+func countedName(w experiment.Workload) string {
+	if len(w.Calls) == 0 {
+		return "initialize"
+	}
+	return "tools_"
+}
+
+// countedLogs returns the paths of the logs that k6 is writing of what is counted.
+func countedLogs(folder, counted string) []string {
+	paths, err := filepath.Glob(filepath.Join(folder, "*"+partSuffix))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return !strings.Contains(filepath.Base(path), counted) || strings.HasSuffix(path, lagPartSuffix)
+	})
 }
 
 // enter says what the launch does from now on, and where k6 writes; "" for nowhere.
@@ -57,16 +77,9 @@ func (l *live) String() string {
 	if l.folder == "" {
 		return l.phase
 	}
-	paths, err := filepath.Glob(filepath.Join(l.folder, "*"+partSuffix))
-	if err != nil {
-		return l.phase
-	}
 	var calls, responses []*partLog
 	var second int64
-	for _, path := range paths {
-		if !strings.Contains(filepath.Base(path), l.counted) || strings.HasSuffix(path, lagPartSuffix) {
-			continue
-		}
+	for _, path := range countedLogs(l.folder, l.counted) {
 		log, known := l.logs[path]
 		if !known {
 			log = &partLog{}
@@ -113,19 +126,25 @@ type partLog struct {
 	newest *hdrhistogram.Histogram
 }
 
-// follow reads the lines that are complete and new.
-func (p *partLog) follow(path string) {
+// newLines returns the lines that are complete and come after the offset, and moves it.
+func newLines(path string, offset *int64) []byte {
 	file, err := os.Open(path)
 	if err != nil {
-		return // it has just got its final name
+		return nil // it has just got its final name
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, p.offset, 1<<24))
+	text, err := io.ReadAll(io.NewSectionReader(file, *offset, 1<<24))
 	if err != nil {
-		return
+		return nil
 	}
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	p.offset += int64(len(text))
+	*offset += int64(len(text))
+	return text
+}
+
+// follow reads what is new.
+func (p *partLog) follow(path string) {
+	text := newLines(path, &p.offset)
 	// Only the last line is of interest, and reading a histogram takes time.
 	last := text[bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1:]
 	if h, err := hdrhistogram.NewHistogramLogReader(bytes.NewReader(last)).NextIntervalHistogram(); err == nil && h != nil {

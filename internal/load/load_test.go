@@ -538,7 +538,7 @@ func TestResume(t *testing.T) {
 		}
 		return files, run
 	}
-	files, again := resume()
+	files, _ := resume()
 	if err := files.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -547,7 +547,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	files, again = resume()
+	files, again := resume()
 	first := again.Launches[0].StartedAt
 	folder, err = Run(t.Context(), b.Config, again, files, progress.Plain(&b.progress))
 	if err != nil || again.Status != result.Complete || len(again.Launches) != len(plan) {

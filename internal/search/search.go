@@ -3,12 +3,12 @@ package search
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 
-	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
@@ -29,8 +29,16 @@ const (
 )
 
 // Start returns the rate with which the search of a launch starts, in iterations per second: StartShare of that of its warm-up, a closed load
-// that lasted so long and left its files in the folder.
-func Start(folder string, warmup experiment.Duration) (float64, error) {
+// that left its files in the folder.
+func Start(folder string) (float64, error) {
+	summary, err := stats.ReadSummary(folder)
+	if err != nil {
+		return 0, fmt.Errorf("find the rate to start with: %w", err)
+	}
+	first, last := summary.Span()
+	if !first.Before(last) {
+		return 0, errors.New("find the rate to start with: there was no call in the warm-up")
+	}
 	text, err := os.ReadFile(filepath.Join(folder, stats.IterationsFile))
 	if err != nil {
 		return 0, fmt.Errorf("find the rate to start with: %w", err)
@@ -41,7 +49,7 @@ func Start(folder string, warmup experiment.Duration) (float64, error) {
 	if err := json.Unmarshal(text, &made); err != nil {
 		return 0, fmt.Errorf("find the rate to start with: %s: %w", stats.IterationsFile, err)
 	}
-	return StartShare * float64(made.Iterations) / warmup.Seconds(), nil
+	return StartShare * float64(made.Iterations) / last.Sub(first).Seconds(), nil
 }
 
 // Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The

@@ -76,16 +76,16 @@ func observeLoad(w experiment.Workload, folder string, l *result.Launch) error {
 	if err != nil {
 		return err
 	}
-	s.countErrors(&l.Counts, &l.FirstError)
+	s.countErrors(w, &l.Counts, &l.FirstError)
 	l.Counts.Dropped = dropped
 	if w.Load.Shape == experiment.ShapeOpen {
 		l.AskedPerSecond = float64(w.Load.Rate)
 	}
-	seconds := map[time.Time]*hdrhistogram.Histogram{}
+	seconds := Seconds{}
 	if err := s.perSecond(w, w.Load.Shape, folder, seconds); err != nil {
 		return err
 	}
-	first, last := s.span()
+	first, last := s.Span()
 	l.Warmup, l.Window = warmUp(w, seconds, first, last)
 	if l.Window == nil {
 		return nil
@@ -103,7 +103,7 @@ func observeSearch(w experiment.Workload, b result.Budget, runDir string, l *res
 	if err != nil {
 		return err
 	}
-	warm.countErrors(&l.Counts, &l.FirstError)
+	warm.countErrors(w, &l.Counts, &l.FirstError)
 	confirmed := -1
 	for i := range l.Search {
 		step := &l.Search[i]
@@ -122,7 +122,7 @@ func observeSearch(w experiment.Workload, b result.Budget, runDir string, l *res
 		}
 		var counts result.Counts
 		var firstError string
-		s.countErrors(&counts, &firstError)
+		s.countErrors(w, &counts, &firstError)
 		l.Counts.Wrong += counts.Wrong
 		if l.FirstError == "" && (counts.Wrong > 0 || i == confirmed) {
 			l.FirstError = firstError
@@ -145,11 +145,11 @@ func observeSearch(w experiment.Workload, b result.Budget, runDir string, l *res
 		return nil
 	}
 	l.Limited = limited(l.Search, l.AskedPerSecond)
-	seconds := map[time.Time]*hdrhistogram.Histogram{}
+	seconds := Seconds{}
 	if err := warm.perSecond(w, experiment.ShapeClosed, warmFolder, seconds); err != nil {
 		return err
 	}
-	first, last := warm.span()
+	first, last := warm.Span()
 	whole := wholeSeconds(first.Add(time.Duration(w.Load.Ramp)), last)
 	l.Warmup = &result.Warmup{Seconds: l.Window.Start.Sub(first).Seconds(), Class: ClassFlat}
 	if whole != nil {
@@ -188,7 +188,7 @@ func ObserveStep(w experiment.Workload, b result.Budget, runDir string, step *re
 	}
 	// The step is judged as a launch with its load would be.
 	l := result.Launch{AskedPerSecond: step.AskedPerSecond, Window: stepWindow(w, *step, s)}
-	s.countErrors(&l.Counts, &l.FirstError)
+	s.countErrors(w, &l.Counts, &l.FirstError)
 	if l.Counts.Dropped, err = readDropped(folder); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func stepWindow(w experiment.Workload, step result.Step, s Summary) *result.Wind
 	if step.Confirming {
 		length = w.Load.Duration
 	}
-	first, last := s.span()
+	first, last := s.Span()
 	if end := first.Add(time.Duration(length)); end.Before(last) {
 		last = end
 	}
@@ -238,10 +238,14 @@ func wholeSeconds(first, last time.Time) *result.Window {
 // ceil returns the first whole second that is not before t.
 func ceil(t time.Time) time.Time { return t.Add(time.Second - 1).Truncate(time.Second) }
 
-// countErrors adds up what did not go well in a load.
-func (s Summary) countErrors(c *result.Counts, firstError *string) {
+// countErrors adds up what did not go well in a load. Calls that were interrupted are no failures of a load that may end early: its end
+// interrupts them, after the window.
+func (s Summary) countErrors(w experiment.Workload, c *result.Counts, firstError *string) {
 	for _, one := range s.Series {
-		c.Failed += one.Failed + one.Interrupted + one.Cancelled
+		c.Failed += one.Failed + one.Cancelled
+		if !w.Load.MayEndEarly() {
+			c.Failed += one.Interrupted
+		}
 		c.ToolFailed += one.ToolFailed
 		c.Wrong += one.Wrong
 		for _, text := range []string{one.FirstError, one.FirstWrong} {

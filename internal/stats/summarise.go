@@ -148,7 +148,7 @@ func loadShare(run *result.Run, dir string, workload map[string]experiment.Workl
 			if err != nil {
 				continue // a launch that failed has loaded nothing that counts
 			}
-			first, last := s.span()
+			first, last := s.Span()
 			loaded += last.Sub(first)
 		}
 	}

@@ -99,8 +99,8 @@ func readJSON(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// span is the time from the first request's start to the last one's end; zero times if there was none.
-func (s Summary) span() (first, last time.Time) {
+// Span is the time from the first request's start to the last one's end; zero times if there was none.
+func (s Summary) Span() (first, last time.Time) {
 	for _, one := range s.Series {
 		if one.StartUnixMS == 0 {
 			continue
@@ -148,7 +148,7 @@ func readLog(folder, file string, values int64, w result.Window) (*hdrhistogram.
 }
 
 // perSecond adds to the histogram of each second the latencies of what the workload is counted in.
-func (s Summary) perSecond(w experiment.Workload, shape, folder string, seconds map[time.Time]*hdrhistogram.Histogram) error {
+func (s Summary) perSecond(w experiment.Workload, shape, folder string, seconds Seconds) error {
 	for _, one := range s.Series {
 		file, values := one.latencyLog(shape)
 		if !counted(w, one.operation()) || values == 0 {

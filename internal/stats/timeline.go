@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 )
@@ -32,7 +30,7 @@ func Timeline(w experiment.Workload, runDir string, l result.Launch) ([]Second, 
 			shapes[step.Folder] = experiment.ShapeOpen
 		}
 	}
-	all := map[time.Time]*hdrhistogram.Histogram{}
+	all := Seconds{}
 	for name, shape := range shapes {
 		folder := filepath.Join(runDir, filepath.FromSlash(name))
 		s, err := ReadSummary(folder)

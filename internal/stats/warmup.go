@@ -48,9 +48,37 @@ const (
 	MaxNoisyDrift = 0.25
 )
 
-// warmUp finds the time in which to count, and says why. Both are nil if no whole second is left.
-func warmUp(w experiment.Workload, seconds map[time.Time]*hdrhistogram.Histogram, first, last time.Time) (*result.Warmup, *result.Window) {
-	start := ceil(first.Add(time.Duration(w.Load.Warmup)))
+// Seconds are the calls that ended in each second, by its beginning.
+type Seconds map[time.Time]*hdrhistogram.Histogram
+
+// Steady reports whether a load, closed and with a WarmupLimit, may end: whether the seconds known so far have a window that is long enough
+// and in which the server was steady. first is when the first call began.
+func Steady(w experiment.Workload, seconds Seconds, first time.Time) bool {
+	last := first
+	for at := range seconds {
+		last = latest(last, at.Add(time.Second))
+	}
+	found, window := warmUp(w, seconds, first, last)
+	return found != nil && found.Class != ClassUnsteady && window.Start.Add(time.Duration(w.Load.Duration)).Before(last)
+}
+
+// warmUp finds the time in which to count: the first window in which the server was steady, or if there is none the last one. It begins
+// between Warmup and WarmupLimit after the first call. Both results are nil if no whole second is left.
+func warmUp(w experiment.Workload, seconds Seconds, first, last time.Time) (found *result.Warmup, window *result.Window) {
+	limit := ceil(first.Add(time.Duration(max(w.Load.Warmup, w.Load.WarmupLimit))))
+	for start := ceil(first.Add(time.Duration(w.Load.Warmup))); !start.After(limit); start = start.Add(time.Second) {
+		if found != nil && start.Add(time.Duration(w.Load.Duration)).After(last) {
+			break // the rest is shorter
+		}
+		if found, window = warmUpTo(w, seconds, first, start, last); found == nil || found.Class != ClassUnsteady {
+			break
+		}
+	}
+	return found, window
+}
+
+// warmUpTo judges the window that begins at start, or later where the level changes after it. Both results are nil if no whole second is left.
+func warmUpTo(w experiment.Workload, seconds Seconds, first, start, last time.Time) (*result.Warmup, *result.Window) {
 	end := start.Add(time.Duration(w.Load.Duration).Truncate(time.Second))
 	if end.After(last) {
 		end = last.Truncate(time.Second)
@@ -109,7 +137,7 @@ type series struct {
 }
 
 // newSeries makes the series of the rates in the window, or of the median latencies where the rate is a given one.
-func newSeries(seconds map[time.Time]*hdrhistogram.Histogram, w result.Window, latency bool) series {
+func newSeries(seconds Seconds, w result.Window, latency bool) series {
 	s := series{lowerIsBetter: latency}
 	for at := w.Start; at.Before(w.End); at = at.Add(time.Second) {
 		h := seconds[at]

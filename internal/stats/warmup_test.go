@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 )
 
@@ -116,8 +114,8 @@ func TestClassify(t *testing.T) {
 }
 
 // measured makes histograms of a series' values: as many calls in each second, of a millisecond each.
-func measured(start time.Time, values []float64) map[time.Time]*hdrhistogram.Histogram {
-	seconds := map[time.Time]*hdrhistogram.Histogram{}
+func measured(start time.Time, values []float64) Seconds {
+	seconds := Seconds{}
 	for i, v := range values {
 		h := newHistogram()
 		_ = h.RecordValues(1000, int64(v)) // in range
