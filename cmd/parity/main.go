@@ -57,8 +57,8 @@ func root() *cobra.Command {
 		Short: "Prove that MCP servers give equal answers, and measure them",
 		Long: `Prove that MCP servers give equal answers, and measure them.
 
-Exit codes: 0 all is well, 1 a difference was found or a result is invalid,
-2 it could not be run, 3 nothing could be concluded.`,
+Exit codes: 0 all is well, 1 a difference was found, 2 it could not be run,
+3 the machine was too busy or too noisy to conclude from.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -152,15 +152,28 @@ experiment, the commit and the machine are the same.`,
 		if err != nil {
 			return err
 		}
-		for _, cell := range run.Cells {
-			if len(cell.Invalid) > 0 {
-				progress("some launches are invalid; run.json says why")
-				return verdict(exitDifferent)
-			}
-		}
-		return nil
+		return outcome(run)
 	}
 	return cmd
+}
+
+// outcome is how the command ends: a server that failed or answered wrongly is a finding, a machine that was too busy to measure on is none.
+func outcome(run *result.Run) error {
+	invalid := 0
+	for _, l := range run.Launches {
+		if l.Failure != "" || l.Counts.Errors() > 0 {
+			progress("a launch failed or had wrong answers; run.json says which and how")
+			return verdict(exitDifferent)
+		}
+		if len(l.Invalid) > 0 {
+			invalid++
+		}
+	}
+	if invalid > 0 {
+		progress(fmt.Sprintf("%d of %s invalid; run.json says why", invalid, english.Plural(len(run.Launches), "launch is", "launches are")))
+		return verdict(exitInconclusive)
+	}
+	return nil
 }
 
 // newRun is a run that would begin now, with all that is known before the gate.

@@ -20,8 +20,8 @@ const (
 // extraLoad is what each load lasts beyond warm-up and duration, so that the window can consist of whole seconds.
 const extraLoad = time.Second
 
-// slowStarters is the share of launches that is taken to need the whole WarmupLimit: one runtime in four is a JVM.
-const slowStarters = 0.25
+// slowStarters is how much of WarmupLimit a launch needs on average: one runtime in four is a JVM, which takes about half of it.
+const slowStarters = 0.25 / 2
 
 // Estimate is about how long a run takes once everything is built.
 func (e Experiment) Estimate() time.Duration {
