@@ -47,7 +47,7 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
   parity guard --subject python --base v1.2.0 --head HEAD --workload process_json_data
   parity guard --subject node/stateful --base "$(git merge-base origin/main HEAD)"
   parity guard --subject go --base image:my-server:1.4 --head image:my-server:1.5
-  parity guard --subject java --base main --warmup 60s`,
+  parity guard --subject java --base main --warmup 60s --duration 20s`,
 		Args: cobra.NoArgs,
 	}
 	kind := backendFlag(cmd)
@@ -57,8 +57,8 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
 	head := cmd.Flags().String("head", workingTree, `the version to judge; "." for the files as they are`)
 	workloads := cmd.Flags().StringSlice("workload", nil, "measure only these workloads, separated by commas; may be repeated")
 	looks := cmd.Flags().IntSlice("pairs", guard.DefaultLooks, "numbers of pairs after which the verdict is looked for")
-	warmup := cmd.Flags().Duration("warmup", 0, "warm-up of each launch; that of experiments/"+guardExperiment+".yaml if not given")
-	duration := cmd.Flags().Duration("duration", 0, "measured time of each launch; likewise")
+	warmup := cmd.Flags().Duration("warmup", 0, "warm-up of each launch, however the server behaves; if not given, as long as experiments/"+guardExperiment+".yaml lets it take to get steady")
+	duration := cmd.Flags().Duration("duration", 0, "measured time of each launch; if not given, that of the experiment")
 	asJSON := cmd.Flags().Bool("json", false, "print everything as JSON instead of the table")
 	for _, required := range []string{"subject", "base"} {
 		if err := cmd.MarkFlagRequired(required); err != nil {
@@ -192,6 +192,9 @@ func forGuard(w *experiment.Workload, warmup, duration time.Duration) error {
 			return fmt.Errorf("--%s: %s is not from 1s to 1h", given.flag, given.value)
 		}
 		*given.into = experiment.Duration(given.value)
+	}
+	if warmup > 0 {
+		w.Load.WarmupLimit = 0
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestGuardCannotRun(t *testing.T) {
 		{"unknown variant", []string{"--subject", "go/nope", "--base", "HEAD"}, "unknown subject"},
 		{"unknown base", []string{"--subject", "go", "--base", "no-such-branch"}, "--base: \"no-such-branch\" is no commit"},
 		{"unknown head", []string{"--subject", "go", "--base", "HEAD", "--head", "no-such-branch"}, "--head: \"no-such-branch\" is no commit"},
-		{"unknown workload", []string{"--subject", "go", "--base", "HEAD", "--workload", "nope"}, "choose from tools_list"},
+		{"unknown workload", []string{"--subject", "go", "--base", "HEAD", "--workload", "nope"}, "choose from calculate_fibonacci"},
 		{"too few pairs", []string{"--subject", "go", "--base", "HEAD", "--pairs", "3"}, "--pairs"},
 		{"image for processes", []string{"--subject", "go", "--base", "image:my-server:1"}, "--base: image:my-server:1 is a container image"},
 		{"too short", []string{"--subject", "go", "--base", "HEAD", "--duration", "10ms"}, "--duration: 10ms is not from 1s"},
@@ -128,13 +128,21 @@ process:
 }
 
 func TestForGuard(t *testing.T) {
-	w := experiment.Workload{Subjects: []string{"go", "java"}, Reference: "go", Load: experiment.Load{Warmup: 4e9, Duration: 9e9}}
-	if err := forGuard(&w, 0, 2*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	want := experiment.Workload{Subjects: []string{"base", "head"}, Reference: "base", Load: experiment.Load{Warmup: 4e9, Duration: 2e9}}
-	if !reflect.DeepEqual(w, want) {
-		t.Errorf("got %+v, wanted %+v", w, want)
+	for _, test := range []struct {
+		warmup, duration time.Duration
+		want             experiment.Load
+	}{
+		{0, 0, experiment.Load{Warmup: 4e9, WarmupLimit: 40e9, Duration: 9e9}},
+		{0, 2e9, experiment.Load{Warmup: 4e9, WarmupLimit: 40e9, Duration: 2e9}},
+		{1e9, 0, experiment.Load{Warmup: 1e9, Duration: 9e9}},
+	} {
+		w := experiment.Workload{Subjects: []string{"go", "java"}, Reference: "go", Load: experiment.Load{Warmup: 4e9, WarmupLimit: 40e9, Duration: 9e9}}
+		if err := forGuard(&w, test.warmup, test.duration); err != nil {
+			t.Fatal(err)
+		}
+		if want := (experiment.Workload{Subjects: []string{"base", "head"}, Reference: "base", Load: test.want}); !reflect.DeepEqual(w, want) {
+			t.Errorf("warm-up %s, duration %s: got %+v, wanted %+v", test.warmup, test.duration, w, want)
+		}
 	}
 }
 
