@@ -26,7 +26,7 @@ func output(t *testing.T, args ...string) (int, string) {
 func TestVerify(t *testing.T) {
 	folder := verifytest.Run(t)
 	code, out := output(t, "verify", folder)
-	if code != 0 || !strings.HasSuffix(out, ": all of 24 files, 8 launches and 4 rows of the tables are what the raw files give\n") {
+	if code != 0 || !strings.HasSuffix(out, ": all of 259 files, 14 launches and 6 rows of the tables are what the raw files give\n") {
 		t.Errorf("a good run: exit code %d, output:\n%s", code, out)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "more"), nil, 0o644); err != nil {
