@@ -5,16 +5,19 @@
 //   USERS     number of virtual users, all of them there from the start
 //   DURATION  of the whole load
 //
+// Users open their sessions in the second before it: hundreds of handshakes at once would hold up the first iterations.
 // workload.js says what an iteration is.
 import { iterate, seconds, wholeNumber } from './workload.js';
 
-export { handleSummary } from './workload.js';
+export { handleSummary, prepare } from './workload.js';
 
 const users = wholeNumber('USERS');
 
 export const options = {
   scenarios: {
+    connect: { executor: 'per-vu-iterations', exec: 'prepare', vus: users, maxDuration: '1s', gracefulStop: '0s' },
     open: {
+      startTime: '1s',
       executor: 'constant-arrival-rate',
       rate: wholeNumber('RATE'),
       timeUnit: '1s',

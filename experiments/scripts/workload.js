@@ -64,6 +64,13 @@ export function iterate() {
   }
 }
 
+/** Opens the session of a user before its first iteration. */
+export function prepare() {
+  if (!perCall) {
+    session = connect();
+  }
+}
+
 function inSessionOfItsOwn(call) {
   const own = connect();
   if (own === undefined) {

@@ -8,8 +8,8 @@ const (
 	// launchTime is what starting and stopping a server takes: the mean of 0.2 s for Go, 0.6 s for Node.js, 1.1 s for Python and 4 s for
 	// Java, in containers.
 	launchTime = 1500 * time.Millisecond
-	// stepTime is what starting k6 once more takes on a server that runs.
-	stepTime = 250 * time.Millisecond
+	// stepTime is what a step takes beside its load: k6 starts, and its users open their sessions for a second.
+	stepTime = 1250 * time.Millisecond
 	// searchSteps is how many rates a search tries as a rule: it doubles from a quarter of what the warm-up reached until a rate is missed,
 	// then halves the bracket until it is within 5 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
 	// was too high.

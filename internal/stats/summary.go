@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -23,12 +24,17 @@ const (
 
 // Summary is the content of SummaryFile, as far as it is used here.
 type Summary struct {
-	Version int      `json:"version"`
-	Series  []Series `json:"series"`
+	Version int `json:"version"`
+	// Series are those of the load. What open.js sends before it, to open sessions, is not among them.
+	Series []Series `json:"series"`
 }
+
+// scenarioConnect is the scenario of open.js in which users open their sessions before the load.
+const scenarioConnect = "connect"
 
 // Series are the requests of one method and tool.
 type Series struct {
+	Scenario   string `json:"scenario"`
 	Method     string `json:"method"`
 	Tool       string `json:"tool"`
 	OK         int64  `json:"ok"`
@@ -66,6 +72,7 @@ func ReadSummary(folder string) (Summary, error) {
 	if s.Version != SummaryVersion {
 		return Summary{}, fmt.Errorf("read k6's summary: it has version %d, wanted %d", s.Version, SummaryVersion)
 	}
+	s.Series = slices.DeleteFunc(s.Series, func(one Series) bool { return one.Scenario == scenarioConnect })
 	seen := map[result.Operation]bool{}
 	for _, one := range s.Series {
 		if seen[one.operation()] {
