@@ -20,8 +20,11 @@ const (
 // extraLoad is what each load lasts beyond warm-up and duration, so that the window can consist of whole seconds.
 const extraLoad = time.Second
 
-// slowStarters is how much of WarmupLimit a launch needs on average: one runtime in four is a JVM, which takes about half of it.
-const slowStarters = 0.25 / 2
+// One runtime in four is a JVM, which under full load on one CPU is warm after about warmAfter.
+const (
+	slowStarters = 4
+	warmAfter    = 20 * time.Second
+)
 
 // Estimate is about how long a run takes once everything is built.
 func (e Experiment) Estimate() time.Duration {
@@ -29,9 +32,7 @@ func (e Experiment) Estimate() time.Duration {
 	for _, l := range e.Plan(0) { // any order takes as long
 		load := e.Workload(l.Workload).Load
 		total += launchTime + load.Time()
-		if load.MayEndEarly() {
-			total += time.Duration(slowStarters * float64(load.WarmupLimit-load.Warmup))
-		}
+		total += max(0, min(warmAfter, time.Duration(load.WarmupLimit))-time.Duration(load.Warmup)) / slowStarters
 	}
 	return total
 }

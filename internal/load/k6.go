@@ -21,9 +21,10 @@ import (
 // end the sessions. Servers have 5 s for a call; a minute is for a machine under stress.
 const k6Grace = time.Minute
 
-// sampling says which answers are compared with what is expected: those of the first iteration of each user and of every 20th after it.
-// Comparing all would cost the generator CPU time that it needs to keep up with the fastest servers.
-const sampling = 20
+// sampling says which answers are compared with what is expected: those of the first iteration of each user and of every 100th after it:
+// some dozens in a second. To compare an answer of 1 KB costs the generator as much CPU time as twenty calls, and it needs that to keep up with
+// the fastest servers.
+const sampling = 100
 
 // generatorGOGC lets k6's heap grow further before it collects garbage: most of what k6 allocates lives for one call, so that
 // collecting more rarely costs memory, of which there is enough, and saves CPU time.
