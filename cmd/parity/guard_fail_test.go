@@ -34,6 +34,9 @@ func TestGuardSeesASlowerServer(t *testing.T) {
 			t.Log("the machine is too noisy; once more, with longer launches")
 			continue
 		}
+		if code == exitInconclusive {
+			t.Skip("the machine is too noisy to see anything on, and the guard said so twice; run it again when nothing else runs")
+		}
 		if code != exitDifferent || !regexp.MustCompile(`(?m)^FAIL: head is slower: calculate_fibonacci p50 \+[2-9]\d %`).MatchString(out) {
 			t.Errorf("wanted exit code %d and a FAIL that names calculate_fibonacci p50, at least 20 %% slower", exitDifferent)
 		}
