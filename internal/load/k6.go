@@ -26,9 +26,9 @@ const k6Grace = time.Minute
 // the fastest servers.
 const sampling = 100
 
-// generatorGOGC lets k6's heap grow further before it collects garbage: most of what k6 allocates lives for one call, so that
-// collecting more rarely costs memory, of which there is enough, and saves CPU time.
-const generatorGOGC = "400"
+// generatorMemory is how far k6's heap may grow before it collects garbage. Most of what k6 allocates lives for one call, so that to collect
+// once in some seconds, rather than each time when the heap has doubled, costs memory, of which there is enough, and saves CPU time.
+const generatorMemory = "1GiB"
 
 // request is one load on one server.
 type request struct {
@@ -98,7 +98,8 @@ func (c Config) k6(ctx context.Context, r request, cpu *generatorCPU) (exitCode 
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + r.Folder,
-		"GOGC=" + generatorGOGC,
+		"GOGC=off",
+		"GOMEMLIMIT=" + generatorMemory,
 		"K6_AUTO_EXTENSION_RESOLUTION=false", // the extension is built in; do not ask a build service for it
 	}, env...)
 	// k6 has a process group of its own, so that Ctrl-C reaches the harness alone.

@@ -59,18 +59,31 @@ func Steady(w experiment.Workload, seconds Seconds, first time.Time) bool {
 		last = latest(last, at.Add(time.Second))
 	}
 	found, window := warmUp(w, seconds, first, last)
-	return found != nil && found.Class != ClassUnsteady && window.Start.Add(time.Duration(w.Load.Duration)).Before(last)
+	return atRest(w, found, window) && window.End.Before(last)
 }
 
-// warmUp finds the time in which to count: the first window in which the server was steady, or if there is none the last one. It begins
-// between Warmup and WarmupLimit after the first call. Both results are nil if no whole second is left.
+// atRest reports whether nothing speaks for going on: the window has its whole length, and does not drift, not even as noise does.
+func atRest(w experiment.Workload, found *result.Warmup, window *result.Window) bool {
+	return found != nil && found.Class != ClassUnsteady && math.Abs(found.Drift) <= MaxDrift && window.Seconds() >= w.Load.Duration.Seconds()
+}
+
+// warmUp finds the time in which to count: the first window in which the server was at rest. If there is none it is the last one in which the
+// server was not unsteady, or else the last one. It begins between Warmup and WarmupLimit after the first call. Both results are nil if
+// no whole second is left.
 func warmUp(w experiment.Workload, seconds Seconds, first, last time.Time) (found *result.Warmup, window *result.Window) {
 	limit := ceil(first.Add(time.Duration(max(w.Load.Warmup, w.Load.WarmupLimit))))
 	for start := ceil(first.Add(time.Duration(w.Load.Warmup))); !start.After(limit); start = start.Add(time.Second) {
 		if found != nil && start.Add(time.Duration(w.Load.Duration)).After(last) {
 			break // the rest is shorter
 		}
-		if found, window = warmUpTo(w, seconds, first, start, last); found == nil || found.Class != ClassUnsteady {
+		one, its := warmUpTo(w, seconds, first, start, last)
+		if one == nil {
+			break
+		}
+		if found == nil || one.Class != ClassUnsteady || found.Class == ClassUnsteady {
+			found, window = one, its
+		}
+		if atRest(w, one, its) {
 			break
 		}
 	}
