@@ -10,10 +10,10 @@ const (
 	launchTime = 1500 * time.Millisecond
 	// stepTime is what a step takes beside its load: k6 starts, and its users open their sessions for a second.
 	stepTime = 1250 * time.Millisecond
-	// searchSteps is how many rates a search tries as a rule: it doubles from a quarter of what the warm-up reached until a rate is missed,
-	// then halves the bracket until it is within 5 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
+	// searchSteps is how many rates a search tries as a rule: it doubles from half of what the warm-up reached until a rate is missed,
+	// then halves the bracket until it is within 10 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
 	// was too high.
-	searchSteps   = 9
+	searchSteps   = 7
 	confirmations = 2
 )
 

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// StartShare is the share of the warm-up's rate with which a search starts: a closed load drives a server to its limit, so that a
-	// quarter is met by almost any server, and two doublings reach the limit.
-	StartShare = 0.25
+	// StartShare is the share of the warm-up's rate with which a search starts: a closed load drives a server to its limit, so that half
+	// of it is met by almost any server, and one doubling reaches the limit.
+	StartShare = 0.5
 	// Resolution is how near the lowest rate that was missed must be to the highest that was met. The confirmation that follows
 	// has a noise of this size.
-	Resolution = 0.05
+	Resolution = 0.10
 	// MaxConfirmations is how often a rate is confirmed, Resolution lower each time. A server that was well for one step and is
 	// not well this far below it has no capacity worth the name.
 	MaxConfirmations = 5
 	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of a thousand there are ten
-	// doublings, then four halvings of the bracket and one more try; the rest is for a machine that stalls.
+	// doublings, then three halvings of the bracket and one more try; the rest is for a machine that stalls.
 	MaxExploring = 20
 )
 

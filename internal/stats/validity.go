@@ -179,13 +179,15 @@ func missed(w experiment.Workload, step result.Step, l result.Launch) string {
 	if step.GeneratorShare > MaxGeneratorShare {
 		return busyGenerator(step.GeneratorShare)
 	}
-	if reason := late(w, l); reason != "" {
-		return reason
-	}
+	// A server that does not keep up comes before a load generator that is late: an iteration that was dropped moves the intended starts of
+	// all that follow it, so that they look late.
 	if reasons := errorReasons(l.Counts); len(reasons) > 0 {
 		return strings.Join(reasons, ", ")
 	}
 	if reason := behind(w, l); reason != "" {
+		return reason
+	}
+	if reason := late(w, l); reason != "" {
 		return reason
 	}
 	if o := w.Load.Objective; step.LatencyMS > 1000*o.Latency.Seconds() {
