@@ -414,7 +414,7 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("got %+v, invalid %q, limited %v, wanted a confirmed rate", l.Search, l.Invalid, l.Limited)
 	}
 	// The warm-up lies in one second of the clock or in two.
-	if start := l.Search[0].AskedPerSecond; start != slowRate/4 && start != slowRate/2 {
+	if start := l.Search[0].AskedPerSecond; start != slowRate/2 && start != slowRate {
 		t.Errorf("the first rate is %v", start)
 	}
 	if found := run.Cell("fib", "slow").Figures.CallsPerSecond.Value; found != slowLimit {
