@@ -161,7 +161,7 @@ function show(v) {
   return v === undefined ? 'nothing' : JSON.stringify(v).slice(0, 100);
 }
 
-/** What k6 counts itself. Nothing is printed. */
+/** What k6 counts itself: iterations of all scenarios, in which users of open.js open their sessions too. Nothing is printed. */
 export function handleSummary({ metrics }) {
   if (!__ENV.K6_MCP_HISTOGRAMS) {
     return {};
