@@ -37,10 +37,11 @@ type live struct {
 }
 
 func newLive(w experiment.Workload) *live {
+	unit := "calls/s"
 	if len(w.Calls) == 0 {
-		return &live{counted: countedName(w), unit: "sessions/s"}
+		unit = "sessions/s"
 	}
-	return &live{counted: countedName(w), unit: "calls/s"}
+	return &live{counted: countedName(w), unit: unit}
 }
 
 // countedName is in the names of the logs of what the workload is counted in.

@@ -51,21 +51,11 @@ func untilSteady(w experiment.Workload) func(folder string) bool {
 			}
 			addSeconds(seconds, newLines(path, offsets[path]))
 		}
-		if len(seconds) == 0 {
-			return false
-		}
-		var first time.Time
-		for at := range seconds {
-			if first.IsZero() || at.Before(first) {
-				first = at
-			}
-		}
-		// The first call may have begun at any time in the first second.
-		return stats.Steady(w, seconds, first.Add(time.Second))
+		return stats.Steady(w, seconds)
 	}
 }
 
-// addSeconds merges the lines of a log into the histograms of their seconds. What cannot be read is left out: the load then lasts longer.
+// addSeconds adds the lines of a log. What cannot be read is left out: the load then lasts longer.
 func addSeconds(seconds stats.Seconds, lines []byte) {
 	log := hdrhistogram.NewHistogramLogReader(bytes.NewReader(lines))
 	for {
@@ -73,11 +63,8 @@ func addSeconds(seconds stats.Seconds, lines []byte) {
 		if err != nil || h == nil {
 			return
 		}
-		at := time.UnixMilli(h.StartTimeMs()).UTC()
-		if sum := seconds[at]; sum != nil {
-			sum.Merge(h)
-		} else {
-			seconds[at] = h
+		if err := seconds.Add(stats.Interval{Start: time.UnixMilli(h.StartTimeMs()).UTC(), Histogram: h}); err != nil {
+			return
 		}
 	}
 }

@@ -165,9 +165,7 @@ func (s Summary) perSecond(w experiment.Workload, shape, folder string, seconds 
 			if err != nil {
 				return err
 			}
-			if sum := seconds[interval.Start]; sum == nil {
-				seconds[interval.Start] = interval.Histogram
-			} else if err := mergeInto(sum, interval.Histogram); err != nil {
+			if err := seconds.Add(interval); err != nil {
 				return fmt.Errorf("read the histograms %s: %w", file, err)
 			}
 		}

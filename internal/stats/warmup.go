@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -51,13 +52,23 @@ const (
 // Seconds are the calls that ended in each second, by its beginning.
 type Seconds map[time.Time]*hdrhistogram.Histogram
 
-// Steady reports whether a load, closed and with a WarmupLimit, may end: whether the seconds known so far have a window that is long enough
-// and in which the server was steady. first is when the first call began.
-func Steady(w experiment.Workload, seconds Seconds, first time.Time) bool {
-	last := first
-	for at := range seconds {
-		last = latest(last, at.Add(time.Second))
+// Add adds what ended in a second, and may keep the histogram. The error is for a histogram of another range.
+func (s Seconds) Add(one Interval) error {
+	if sum := s[one.Start]; sum != nil {
+		return mergeInto(sum, one.Histogram)
 	}
+	s[one.Start] = one.Histogram
+	return nil
+}
+
+// Steady reports whether a load, closed and with a WarmupLimit, may end: whether the seconds known so far have a window that is long enough
+// and in which the server was steady. The first call is taken to have begun at the end of the first second, as it may have.
+func Steady(w experiment.Workload, seconds Seconds) bool {
+	if len(seconds) == 0 {
+		return false
+	}
+	known := slices.SortedFunc(maps.Keys(seconds), time.Time.Compare)
+	first, last := known[0].Add(time.Second), known[len(known)-1].Add(time.Second)
 	found, window := warmUp(w, seconds, first, last)
 	return atRest(w, found, window) && window.End.Before(last)
 }
