@@ -112,8 +112,10 @@ experiment, the commit and the machine are the same.`,
 					interrupted.ID, err)
 			}
 			run = interrupted
+			now := time.Now().UTC().Truncate(time.Millisecond)
+			run.ResumedAt = append(run.ResumedAt, now)
 			run.Notes = append(run.Notes, fmt.Sprintf("The run was interrupted after %s and resumed on %s UTC.",
-				english.Plural(len(run.Launches), "launch", "launches"), time.Now().UTC().Format(time.DateTime)))
+				english.Plural(len(run.Launches), "launch", "launches"), now.Format(time.DateTime)))
 		}
 
 		proof, err := check.Run(ctx, check.Options{Root: p.root, Backend: p.backend, Targets: targets, Seed: *seed, Progress: progress})

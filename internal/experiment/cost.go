@@ -8,8 +8,11 @@ const (
 	// launchTime is what starting and stopping a server takes: the mean of 0.2 s for Go, 0.6 s for Node.js, 1.1 s for Python and 4 s for
 	// Java, in containers.
 	launchTime = 1500 * time.Millisecond
-	// stepTime is what a step takes beside its load: k6 starts, and its users open their sessions for a second.
-	stepTime = 1250 * time.Millisecond
+	// stepTime is what a step takes beside its load: k6 starts, and users open their sessions, for which open.js gives each of them
+	// connectTime, and all of them at least minConnectTime.
+	stepTime       = 250 * time.Millisecond
+	connectTime    = 5 * time.Millisecond
+	minConnectTime = time.Second
 	// searchSteps is how many rates a search tries as a rule: it doubles from half of what the warm-up reached until a rate is missed,
 	// then halves the bracket until it is within 10 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
 	// was too high.
@@ -43,6 +46,6 @@ func (l Load) Time() time.Duration {
 	if l.Shape != ShapeSearch {
 		return warmup + duration + extraLoad
 	}
-	step := time.Duration(l.Objective.Step)
-	return warmup + searchSteps*(step+stepTime) + confirmations*(duration+stepTime)
+	beside := stepTime + max(minConnectTime, time.Duration(l.Users)*connectTime)
+	return warmup + searchSteps*(time.Duration(l.Objective.Step)+beside) + confirmations*(duration+beside)
 }

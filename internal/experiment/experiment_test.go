@@ -457,13 +457,20 @@ func TestPlanOfSearches(t *testing.T) {
 	e := experiment.Experiment{Workloads: []experiment.Workload{
 		{Name: "a", Subjects: []string{"go", "node"}, Reference: "node", Launches: 4, Load: experiment.Load{Shape: "search"}},
 	}}
-	again := 0
-	for _, l := range e.Plan(1) {
-		if l.Again {
-			again++
+	again := func() (n int) {
+		for _, l := range e.Plan(1) {
+			if l.Again {
+				n++
+			}
 		}
+		return n
 	}
-	if again != 2 {
-		t.Errorf("%d of 4 blocks have the reference again, wanted 2", again)
+	if got := again(); got != 2 {
+		t.Errorf("%d of 4 blocks have the reference again, wanted 2", got)
+	}
+	e.Workloads[0].Launches = 1
+	e.Workloads = slices.Repeat(e.Workloads, 3)
+	if got := again(); got != 3 {
+		t.Errorf("one round: %d of 3 blocks have the reference again, wanted all", got)
 	}
 }

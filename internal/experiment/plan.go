@@ -16,14 +16,18 @@ type Launch struct {
 // Plan returns all launches in the order in which to make them; the same seed gives the same order.
 //
 // A block is every subject of a workload once, in random order, so that a drift of the machine falls on all of them alike. The order of
-// blocks is random too, within each round of all workloads. Every other block has the reference a second time (A/A); those of
-// searches, which take longest, only if the experiment has nothing else.
+// blocks is random too, within each round of all workloads. Every other block has the reference a second time (A/A), or every
+// one if there is one round only; those of searches, which take longest, only if the experiment has nothing else.
 func (e Experiment) Plan(seed uint64) []Launch {
 	random := rand.New(rand.NewPCG(seed, 0))
 	rounds, onlySearches := 0, true
 	for _, w := range e.Workloads {
 		rounds = max(rounds, w.Launches)
 		onlySearches = onlySearches && w.Load.Shape == ShapeSearch
+	}
+	every := 2 // blocks with one more launch of the reference
+	if rounds == 1 {
+		every = 1
 	}
 	var plan []Launch
 	block, candidates := 0, 0
@@ -39,7 +43,7 @@ func (e Experiment) Plan(seed uint64) []Launch {
 				launches = append(launches, Launch{Block: block, Subject: s, Workload: w.Name})
 			}
 			if onlySearches || w.Load.Shape != ShapeSearch {
-				if candidates%2 == 0 {
+				if candidates%every == 0 {
 					launches = append(launches, Launch{Block: block, Subject: w.Reference, Workload: w.Name, Again: true})
 				}
 				candidates++

@@ -43,8 +43,8 @@ type request struct {
 	Duration time.Duration
 	// Folder gets k6's log, its summary and the histograms.
 	Folder string
-	// Until is asked once a second, with the folder, whether the load may end; nil for a load that lasts for its whole Duration.
-	Until func(folder string) bool
+	// Until is asked again and again whether the load may end; nil for a load that lasts for its whole Duration.
+	Until func() bool
 }
 
 // env returns what the scripts read.
@@ -109,7 +109,7 @@ func (c Config) k6(ctx context.Context, r request, cpu *generatorCPU) (exitCode 
 		return 0, fmt.Errorf("start k6: %w", err)
 	}
 	cpu.begin(cmd.Process.Pid)
-	asked := endEarly(cmd.Process, r)
+	asked := endEarly(cmd.Process, r.Until)
 	err = cmd.Wait()
 	cpu.end(cmd.ProcessState)
 	exitCode = cmd.ProcessState.ExitCode()

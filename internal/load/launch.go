@@ -120,11 +120,19 @@ func (l *launching) measure(ctx context.Context, server backend.Instance) error 
 		err = l.load(ctx, "loading", request{
 			URL: server.URL(), Shape: load.Shape, Rate: load.Rate, Folder: l.folder(),
 			Duration: time.Duration(max(load.Warmup, load.WarmupLimit)+load.Duration) + roundUp,
-			Until:    untilSteady(l.workload),
+			Until:    l.untilSteady(l.workload),
 		}, readings)
 	}
 	stopErr := readings.stop(ctx)
 	return errors.Join(err, stopErr, readings.write(l.folder()))
+}
+
+// untilSteady says when a closed load of the workload may end; nil if it may not.
+func (l *launching) untilSteady(w experiment.Workload) func() bool {
+	if !w.Load.MayEndEarly() {
+		return nil
+	}
+	return func() bool { return l.status.steady(w) }
 }
 
 // load runs k6 once.
@@ -147,12 +155,12 @@ func (l *launching) search(ctx context.Context, url string, readings *watcher) e
 	untilWarm.Load.Shape, untilWarm.Load.Duration = experiment.ShapeClosed, want.Objective.Step
 	err := l.load(ctx, "warming up", request{
 		URL: url, Shape: experiment.ShapeClosed, Duration: time.Duration(max(want.Warmup, want.WarmupLimit)), Folder: warmup,
-		Until: untilSteady(untilWarm),
+		Until: l.untilSteady(untilWarm),
 	}, readings)
 	if err != nil {
 		return err
 	}
-	start, err := search.Start(warmup)
+	start, err := search.Start(l.workload, warmup)
 	if err != nil {
 		return err
 	}

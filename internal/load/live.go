@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
 
 // While k6 runs, it appends each finished second to logs with these suffixes: of what was called, and of the time from the intended
@@ -24,7 +26,8 @@ const (
 	lagPartSuffix      = ".lag.hlog.part"
 )
 
-// live knows what a launch does at the moment, for the display.
+// live knows what a launch does at the moment: for the display, and to end its load when the server is steady. It follows the logs that
+// k6 is writing whenever it is asked.
 type live struct {
 	// counted is in the names of the logs of what is counted, and unit says what that is.
 	counted, unit string
@@ -33,124 +36,119 @@ type live struct {
 	// phase says it in words, folder has the logs of the load that runs.
 	phase  string
 	folder string
-	logs   map[string]*partLog
+	logs   map[string]*partLog // by path
+	// calls and responses have what the logs had when they were last read: from sending on, and from the intended start on.
+	calls, responses stats.Seconds
+}
+
+// partLog is a log that grows.
+type partLog struct {
+	offset int64     // how far it was read
+	newest time.Time // the last second in it
 }
 
 func newLive(w experiment.Workload) *live {
-	unit := "calls/s"
 	if len(w.Calls) == 0 {
-		unit = "sessions/s"
+		return &live{counted: "initialize", unit: "sessions/s"}
 	}
-	return &live{counted: countedName(w), unit: unit}
-}
-
-// countedName is in the names of the logs of what the workload is counted in.
-func countedName(w experiment.Workload) string {
-	if len(w.Calls) == 0 {
-		return "initialize"
-	}
-	return "tools_"
-}
-
-// countedLogs returns the paths of the logs that k6 is writing of what is counted.
-func countedLogs(folder, counted string) []string {
-	paths, err := filepath.Glob(filepath.Join(folder, "*"+partSuffix))
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(paths, func(path string) bool {
-		return !strings.Contains(filepath.Base(path), counted) || strings.HasSuffix(path, lagPartSuffix)
-	})
+	return &live{counted: "tools_", unit: "calls/s"}
 }
 
 // enter says what the launch does from now on, and where k6 writes; "" for nowhere.
 func (l *live) enter(phase, folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.phase, l.folder, l.logs = phase, folder, map[string]*partLog{}
+	l.phase, l.folder = phase, folder
+	l.logs, l.calls, l.responses = map[string]*partLog{}, stats.Seconds{}, stats.Seconds{}
 }
 
-// String says what the launch does, with the rate and the 99th percentile of the newest second that is known. It is for a display, so
-// that what cannot be read is left out.
+// String says what the launch does, with the rate and the 99th percentile of the newest second that is known.
 func (l *live) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.folder == "" {
+	l.read()
+	if len(l.calls) == 0 {
 		return l.phase
 	}
-	var calls, responses []*partLog
-	var second int64
-	for _, path := range countedLogs(l.folder, l.counted) {
-		log, known := l.logs[path]
-		if !known {
-			log = &partLog{}
-			l.logs[path] = log
-		}
-		if log.follow(path); log.newest == nil {
-			continue
-		}
-		if strings.HasSuffix(path, responsePartSuffix) {
-			responses = append(responses, log)
-		} else {
-			calls = append(calls, log)
-			second = max(second, log.newest.StartTimeMs())
-		}
-	}
-	rate, latency := merge(calls, second), merge(responses, second)
-	if rate == nil {
-		return l.phase
-	}
+	second := slices.MaxFunc(slices.Collect(maps.Keys(l.calls)), time.Time.Compare)
+	rate, latency := l.calls[second], l.responses[second]
 	if latency == nil { // a closed load
 		latency = rate
 	}
 	return fmt.Sprintf("%s: %d %s, p99 %.3g ms", l.phase, rate.TotalCount(), l.unit, float64(latency.ValueAtPercentile(99))/1000)
 }
 
-// merge adds up what the logs have for the second; nil for nothing.
-func merge(logs []*partLog, second int64) *hdrhistogram.Histogram {
-	var sum *hdrhistogram.Histogram
-	for _, log := range logs {
-		switch {
-		case log.newest.StartTimeMs() != second:
-		case sum == nil:
-			sum = log.newest.Clone()
-		default:
-			sum.Merge(log.newest)
+// steady reports whether the closed load of the workload that runs now may end.
+func (l *live) steady(w experiment.Workload) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.read() {
+		return false
+	}
+	known := maps.Clone(l.calls)
+	for _, log := range l.logs {
+		for _, other := range l.logs {
+			if log.newest.Before(other.newest) { // k6 writes one log after the other
+				delete(known, other.newest)
+			}
 		}
 	}
-	return sum
+	return stats.Steady(w, known)
 }
 
-// partLog follows a histogram log that grows.
-type partLog struct {
-	offset int64
-	newest *hdrhistogram.Histogram
+// read reads what is new in the logs, and reports whether there was something. What cannot be read is left out: the display shows less then,
+// and the load lasts longer.
+func (l *live) read() (news bool) {
+	if l.folder == "" {
+		return false
+	}
+	paths, err := filepath.Glob(filepath.Join(l.folder, "*"+partSuffix))
+	if err != nil {
+		return false
+	}
+	for _, path := range paths {
+		if !strings.Contains(filepath.Base(path), l.counted) || strings.HasSuffix(path, lagPartSuffix) {
+			continue
+		}
+		log := l.logs[path]
+		if log == nil {
+			log = &partLog{}
+			l.logs[path] = log
+		}
+		to := l.calls
+		if strings.HasSuffix(path, responsePartSuffix) {
+			to = l.responses
+		}
+		lines := hdrhistogram.NewHistogramLogReader(bytes.NewReader(log.next(path)))
+		for {
+			h, err := lines.NextIntervalHistogram()
+			if err != nil || h == nil {
+				break
+			}
+			log.newest = time.UnixMilli(h.StartTimeMs()).UTC()
+			if err := to.Add(stats.Interval{Start: log.newest, Histogram: h}); err != nil {
+				break
+			}
+			news = true
+		}
+	}
+	return news
 }
 
-// newLines returns the lines that are complete and come after the offset, and moves it.
-func newLines(path string, offset *int64) []byte {
+// next returns the lines that are complete and have not been read.
+func (p *partLog) next(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil // it has just got its final name
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, *offset, 1<<24))
+	text, err := io.ReadAll(io.NewSectionReader(file, p.offset, 1<<24))
 	if err != nil {
 		return nil
 	}
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	*offset += int64(len(text))
+	p.offset += int64(len(text))
 	return text
-}
-
-// follow reads what is new.
-func (p *partLog) follow(path string) {
-	text := newLines(path, &p.offset)
-	// Only the last line is of interest, and reading a histogram takes time.
-	last := text[bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1:]
-	if h, err := hdrhistogram.NewHistogramLogReader(bytes.NewReader(last)).NextIntervalHistogram(); err == nil && h != nil {
-		p.newest = h
-	}
 }
 
 // left says how long something takes, as a person would.

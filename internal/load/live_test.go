@@ -77,6 +77,29 @@ func TestLive(t *testing.T) {
 	add("open.tools_list.hlog.part", interval(t, at+1, 60, 1000)) // the other log is not so far yet
 	want("loading: 60 calls/s, p99 1 ms")
 
+	// Of a second that one log has reached, and another has not, nobody knows whether it is all there.
+	w := experiment.Workload{Calls: make([]experiment.Call, 2), Load: experiment.Load{Shape: experiment.ShapeClosed, WarmupLimit: second, Duration: 2 * second}}
+	closed := newLive(w)
+	another := filepath.Join(folder, "closed")
+	if err := os.Mkdir(another, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	closed.enter("loading", another)
+	for i, step := range []struct {
+		name   string
+		second int64
+		want   bool
+	}{{"a", 0, false}, {"b", 0, false}, {"a", 1, false}, {"b", 1, false}, {"a", 2, false}, {"b", 2, true}} {
+		head := head
+		if step.second > 0 {
+			head = ""
+		}
+		add("closed/closed.tools_call."+step.name+".hlog.part", head+interval(t, at+10+step.second, 20, 1000))
+		if got := closed.steady(w); got != step.want {
+			t.Errorf("step %d: steady is %v, wanted %v", i, got, step.want)
+		}
+	}
+
 	sessions := newLive(experiment.Workload{})
 	sessions.enter("loading", folder)
 	if got := sessions.String(); got != "loading: 5 sessions/s, p99 0.9 ms" {

@@ -36,6 +36,8 @@ type Run struct {
 	Status     string    `json:"status"`
 	StartedAt  time.Time `json:"started_at"`
 	FinishedAt time.Time `json:"finished_at"`
+	// ResumedAt is when the run was gone on with, once for each time that it was interrupted.
+	ResumedAt []time.Time `json:"resumed_at,omitempty"`
 	// Command is what the user typed.
 	Command string `json:"command"`
 	// Seed gives the order of the launches. It is below 2^53.
@@ -58,7 +60,8 @@ type Run struct {
 	Noise []Noise `json:"noise,omitempty"`
 	// Judgements are computed for the published table's conclusions, for each workload that measured both servers of one.
 	Judgements []Judgement `json:"judgements,omitempty"`
-	// LoadShare is the share of the time from the first launch's start to the last one's end that was warm-up or measuring.
+	// LoadShare is the share of the time from the first launch's start to the last one's end that was warm-up or measuring. The time in
+	// which the run was interrupted does not count.
 	LoadShare float64 `json:"load_share"`
 	// Notes are what a reader must know about how this run was made.
 	Notes []string `json:"notes,omitempty"`

@@ -2,13 +2,11 @@
 package search
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
+	"time"
 
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 )
@@ -23,33 +21,19 @@ const (
 	// MaxConfirmations is how often a rate is confirmed, Resolution lower each time. A server that was well for one step and is
 	// not well this far below it has no capacity worth the name.
 	MaxConfirmations = 5
-	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of a thousand there are ten
-	// doublings, then three halvings of the bracket and one more try; the rest is for a machine that stalls.
-	MaxExploring = 20
+	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of sixteen there are five steps to a rate
+	// that is missed, three halvings of the bracket and one more try; the rest is for a machine that stalls.
+	MaxExploring = 12
 )
 
-// Start returns the rate with which the search of a launch starts, in iterations per second: StartShare of that of its warm-up, a closed load
-// that left its files in the folder.
-func Start(folder string) (float64, error) {
-	summary, err := stats.ReadSummary(folder)
+// Start returns the rate with which the search of a launch starts, in iterations per second: StartShare of that at which its warm-up, a
+// closed load that left its files in the folder, ended. The error is for files that cannot be read, or in which no whole second has a call.
+func Start(w experiment.Workload, folder string) (float64, error) {
+	rate, err := stats.LastRate(w, folder, time.Duration(w.Load.Objective.Step))
 	if err != nil {
 		return 0, fmt.Errorf("find the rate to start with: %w", err)
 	}
-	first, last := summary.Span()
-	if !first.Before(last) {
-		return 0, errors.New("find the rate to start with: there was no call in the warm-up")
-	}
-	text, err := os.ReadFile(filepath.Join(folder, stats.IterationsFile))
-	if err != nil {
-		return 0, fmt.Errorf("find the rate to start with: %w", err)
-	}
-	var made struct {
-		Iterations int64 `json:"iterations"`
-	}
-	if err := json.Unmarshal(text, &made); err != nil {
-		return 0, fmt.Errorf("find the rate to start with: %s: %w", stats.IterationsFile, err)
-	}
-	return StartShare * float64(made.Iterations) / last.Sub(first).Seconds(), nil
+	return StartShare * rate, nil
 }
 
 // Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The

@@ -63,10 +63,11 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Whatever the limit and the start, the search ends soon and finds the limit.
+// Whatever the limit and a start within a factor of sixteen, the search ends soon and finds the limit.
 func TestNextFindsTheLimit(t *testing.T) {
 	for limit := 1; limit < 20000; limit += 1 + limit/7 {
-		for _, start := range []float64{0.1, 1, 7, 100, 3000, 40000} {
+		for _, factor := range []float64{1. / 16, 0.1, 0.4, 0.5, 0.8, 1, 3, 16} {
+			start := factor * float64(limit)
 			tried, found := try(t, start, func(rate int, _ bool) bool { return rate <= limit })
 			if lowest := float64(limit) / (1 + search.Resolution); found > limit || float64(found) < lowest-1 {
 				t.Errorf("limit %d, start %v: found %d by %v", limit, start, found, tried)

@@ -22,21 +22,9 @@ type Interval struct {
 	Histogram *hdrhistogram.Histogram
 }
 
-// ReadIntervals reads a histogram log (.hlog), which has at most one interval for each second, in the order of time. The error is for
-// a file that cannot be read or has another form.
-func ReadIntervals(path string) ([]Interval, error) {
-	var all []Interval
-	for interval, err := range intervals(path) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, interval)
-	}
-	return all, nil
-}
-
-// intervals reads a log one interval after the other, because those of a long load do not fit into memory well. An error is the last
-// thing that it yields.
+// intervals reads a histogram log (.hlog), which has at most one interval for each second, in the order of time: one after the other, because
+// those of a long load do not fit into memory well. An error, for a file that cannot be read or has another form, is the last thing that
+// it yields.
 func intervals(path string) iter.Seq2[Interval, error] {
 	return func(yield func(Interval, error) bool) {
 		fail := func(err error) { yield(Interval{}, fmt.Errorf("read the histograms %s: %w", filepath.Base(path), err)) }

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -224,6 +225,34 @@ func stepWindow(w experiment.Workload, step result.Step, s Summary) *result.Wind
 		last = end
 	}
 	return wholeSeconds(first, last)
+}
+
+// LastRate returns the rate of iterations per second at which a closed load of the workload, which left its files in the folder, ended: the
+// mean of its last whole seconds, up to so long. The error is for a file that cannot be read, and for a load without a call in them.
+func LastRate(w experiment.Workload, folder string, length time.Duration) (float64, error) {
+	s, err := ReadSummary(folder)
+	if err != nil {
+		return 0, err
+	}
+	// Not the sessions that are ended at last.
+	s.Series = slices.DeleteFunc(s.Series, func(one Series) bool { return !counted(w, one.operation()) })
+	window := wholeSeconds(s.Span())
+	if window == nil {
+		return 0, errors.New("no whole second has a call")
+	}
+	window.Start = latest(window.Start, window.End.Add(-length.Truncate(time.Second)))
+	var calls int64
+	for _, one := range s.Series {
+		h, err := readLog(folder, one.Histogram, one.OK, *window)
+		if err != nil {
+			return 0, err
+		}
+		calls += h.TotalCount()
+	}
+	if calls == 0 {
+		return 0, errors.New("no call ended well in the last seconds")
+	}
+	return float64(calls) / float64(max(1, len(w.Calls))) / window.Seconds(), nil
 }
 
 // wholeSeconds returns the longest window of whole seconds from first to last, or nil.

@@ -73,24 +73,14 @@ func TestMergedPercentiles(t *testing.T) {
 	}
 }
 
-func TestReadIntervals(t *testing.T) {
+func TestReadHistogram(t *testing.T) {
 	dir := t.TempDir()
 	statstest.Load{Start: at(0.4), Length: 4 * time.Second, Series: []statstest.Series{{
 		Series:    stats.Series{Method: "tools/list"},
 		Durations: func(second int) []int64 { return statstest.Steady(second%3, 1000)(second) }, // 0, 1, 2, 0, 1 values
 	}}}.Write(t, dir)
 	path := filepath.Join(dir, "tools_list.hlog")
-	intervals, err := stats.ReadIntervals(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, i := range intervals {
-		got = append(got, fmt.Sprint(i.Start.Sub(t0), i.Histogram.TotalCount()))
-	}
-	if want := []string{"1s 1", "2s 2", "4s 1"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, wanted %q", got, want)
-	}
+	always := result.Window{Start: at(0), End: at(9)}
 	for _, test := range []struct{ from, to, want float64 }{{0, 5, 4}, {1, 2, 1}, {2, 4, 2}, {3, 4, 0}, {4, 9, 1}} {
 		h, err := stats.ReadHistogram(path, result.Window{Start: at(test.from), End: at(test.to)})
 		if err != nil || float64(h.TotalCount()) != test.want {
@@ -116,11 +106,11 @@ func TestReadIntervals(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stats.ReadIntervals(path); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := stats.ReadHistogram(path, always); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, wanted %q in it", test.name, err, test.want)
 		}
 	}
-	if _, err := stats.ReadIntervals(filepath.Join(dir, "none.hlog")); err == nil || err.Error() != "read the histograms none.hlog: no such file or directory" {
+	if _, err := stats.ReadHistogram(filepath.Join(dir, "none.hlog"), always); err == nil || err.Error() != "read the histograms none.hlog: no such file or directory" {
 		t.Errorf("got %v, wanted an error that does not name the folder", err)
 	}
 }
@@ -482,8 +472,37 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestLastRate(t *testing.T) {
+	w := mix // two calls in an iteration
+	for _, test := range []struct {
+		name   string
+		length time.Duration
+		end    float64
+		want   float64 // 0 for an error
+	}{
+		{"the last seconds", 3 * time.Second, 9, 70}, // the 6th, 7th and 8th second have 60, 70 and 80 calls of each tool
+		{"all whole seconds", time.Minute, 9, 45},
+		{"none", 3 * time.Second, 1.2, 0},
+	} {
+		dir := t.TempDir()
+		faster := func(second int) []int64 { return statstest.Steady(10*second, 1000)(second) }
+		statstest.Load{Start: at(0.3), Length: time.Duration((test.end - 0.3) * float64(time.Second)), Series: []statstest.Series{
+			{Series: stats.Series{Method: "tools/call", Tool: "calculate_fibonacci"}, Durations: faster},
+			{Series: stats.Series{Method: "tools/list"}, Durations: faster},
+			steady("initialize", "", 2, 9000),
+		}}.Write(t, dir)
+		got, err := stats.LastRate(w, dir, test.length)
+		if !near(got, test.want) || (err != nil) != (test.want == 0) {
+			t.Errorf("%s: got %v, %v, wanted %v", test.name, got, err, test.want)
+		}
+	}
+	if _, err := stats.LastRate(w, t.TempDir(), time.Second); err == nil || !strings.Contains(err.Error(), "read k6's summary: no such file") {
+		t.Errorf("without files: got %v", err)
+	}
+}
+
 // run is a run of a reference and a server of about half its speed under one workload with the upstream tool, n blocks with an A/A pair in
-// every other one; upstream is four times as fast as needed.
+// every other one, or in the only one; upstream is four times as fast as needed.
 func run(t *testing.T, n int) (*result.Run, string) {
 	t.Helper()
 	w := experiment.Workload{
@@ -581,6 +600,21 @@ func TestSummarise(t *testing.T) {
 	if want := 15 * 9.0 / 150; !near(r.LoadShare, want) {
 		t.Errorf("the load's share is %v, wanted %v", r.LoadShare, want)
 	}
+	r.Launches = r.Launches[:4]
+	for i := range r.Launches[2:] { // an hour's break, after which it was gone on with at the second attempt
+		l := &r.Launches[2+i]
+		l.StartedAt, l.EndedAt = l.StartedAt.Add(time.Hour), l.EndedAt.Add(time.Hour)
+	}
+	r.ResumedAt = []time.Time{at(2000), at(3500)}
+	summarise(t, r, dir)
+	if want := 4 * 9.0 / 40; !near(r.LoadShare, want) {
+		t.Errorf("the load's share of a resumed run is %v, wanted %v", r.LoadShare, want)
+	}
+}
+
+func TestUpstreamsLoad(t *testing.T) {
+	r, dir := run(t, 6)
+	summarise(t, r, dir)
 	if u := r.Upstream; u.FastestSubject != "go" || !near(u.AskedPerSecond, 113) {
 		t.Errorf("upstream is %+v", u)
 	}

@@ -152,5 +152,12 @@ func loadShare(run *result.Run, dir string, workload map[string]experiment.Workl
 			loaded += last.Sub(first)
 		}
 	}
-	return loaded.Seconds() / run.Launches[len(run.Launches)-1].EndedAt.Sub(run.Launches[0].StartedAt).Seconds()
+	all := run.Launches[len(run.Launches)-1].EndedAt.Sub(run.Launches[0].StartedAt)
+	for i := 1; i < len(run.Launches); i++ {
+		from, to := run.Launches[i-1].EndedAt, run.Launches[i].StartedAt
+		if slices.ContainsFunc(run.ResumedAt, func(at time.Time) bool { return from.Before(at) && at.Before(to) }) {
+			all -= to.Sub(from)
+		}
+	}
+	return loaded.Seconds() / all.Seconds()
 }

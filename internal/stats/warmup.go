@@ -70,7 +70,7 @@ func Steady(w experiment.Workload, seconds Seconds) bool {
 	known := slices.SortedFunc(maps.Keys(seconds), time.Time.Compare)
 	first, last := known[0].Add(time.Second), known[len(known)-1].Add(time.Second)
 	found, window := warmUp(w, seconds, first, last)
-	return atRest(w, found, window) && window.End.Before(last)
+	return atRest(w, found, window)
 }
 
 // atRest reports whether nothing speaks for going on: the window has its whole length, and does not drift, not even as noise does.
@@ -138,9 +138,13 @@ func latest(a, b time.Time) time.Time {
 
 // unsteadyReason says what an unsteady launch did.
 func unsteadyReason(w experiment.Workload, l result.Launch) string {
+	field := "warmup"
+	if w.Load.MayEndEarly() {
+		field = "warmup_limit"
+	}
 	if left, duration := l.Window.Seconds(), w.Load.Duration.Seconds(); left < MinSteady*duration {
-		return fmt.Sprintf("no steady state: the level still changed %.0f s after the first call, which leaves %.0f s of %.0f s, lengthen `warmup`",
-			l.Warmup.ChangeSeconds, left, duration)
+		return fmt.Sprintf("no steady state: the level still changed %.0f s after the first call, which leaves %.0f s of %.0f s, lengthen `%s`",
+			l.Warmup.ChangeSeconds, left, duration, field)
 	}
 	what, than := "rate", "higher"
 	if w.Load.Shape != experiment.ShapeClosed {
@@ -149,8 +153,8 @@ func unsteadyReason(w experiment.Workload, l result.Launch) string {
 	if l.Warmup.Drift < 0 {
 		than = "lower"
 	}
-	return fmt.Sprintf("no steady state: the %s in the last third of the window is %.0f %% %s than in the first, lengthen `warmup`",
-		what, 100*math.Abs(l.Warmup.Drift), than)
+	return fmt.Sprintf("no steady state: the %s in the last third of the window is %.0f %% %s than in the first, lengthen `%s`",
+		what, 100*math.Abs(l.Warmup.Drift), than, field)
 }
 
 // series has a value for each second.

@@ -182,6 +182,34 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
+// TestSteady: a load may end with the window's last second, and not before.
+func TestSteady(t *testing.T) {
+	zero := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	w := experiment.Workload{Load: experiment.Load{Shape: experiment.ShapeClosed, Warmup: seconds(3), WarmupLimit: seconds(20), Duration: seconds(6)}}
+	for _, test := range []struct {
+		name  string
+		level func(int) float64
+		after int // seconds; 0 for never
+	}{
+		{"flat", func(int) float64 { return 1 }, 10}, // the second in which it began, three of warm-up, six that count
+		{"faster after 8 s", func(i int) float64 { return 1 + float64(i/8) }, 14},
+		{"faster all the time", func(i int) float64 { return 1 + float64(i)/10 }, 0},
+		{"warm after 5 s", func(i int) float64 { return 1 + float64(min(i/5, 1)) }, 11},
+	} {
+		after := 0
+		values := noisy(1, 16, 0.01, test.level)
+		for n := range len(values) {
+			if Steady(w, measured(zero, values[:n])) {
+				after = n
+				break
+			}
+		}
+		if after != test.after {
+			t.Errorf("%s: steady after %d s, wanted %d", test.name, after, test.after)
+		}
+	}
+}
+
 func seconds(n int) experiment.Duration { return experiment.Duration(time.Duration(n) * time.Second) }
 
 // TestSlowStarter is a JVM on one CPU, which becomes faster for a minute: a window that begins too early must not pass for a steady one

@@ -24,7 +24,7 @@ func (r *Result) observe(dir string, w experiment.Workload, b result.Budget, i i
 // search checks that a launch tried the rates that follow from what came of those before.
 func (r *Result) search(dir string, w experiment.Workload, i int, l result.Launch) {
 	warmup := filepath.Join(dir, filepath.FromSlash(l.Folder), stats.WarmupFolder)
-	start, err := search.Start(warmup)
+	start, err := search.Start(w, warmup)
 	if err != nil {
 		r.add(l.Folder, "", "%v", err)
 		return

@@ -161,7 +161,7 @@ func load(t testing.TB, runDir string, w experiment.Workload, b result.Budget, l
 	case experiment.ShapeSearch:
 		warmup := filepath.Join(dir, stats.WarmupFolder)
 		write(warmup, 2*time.Second, list(calls, least, false))
-		start, err := search.Start(warmup)
+		start, err := search.Start(w, warmup)
 		if err != nil {
 			t.Fatal(err)
 		}
