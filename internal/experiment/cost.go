@@ -13,10 +13,10 @@ const (
 	stepTime       = 250 * time.Millisecond
 	connectTime    = 5 * time.Millisecond
 	minConnectTime = time.Second
-	// searchSteps is how many rates a search tries as a rule: it doubles from half of what the warm-up reached until a rate is missed,
-	// then halves the bracket until it is within 10 % and tries its upper end again. Then one rate is confirmed, or a second one if the first
-	// was too high.
-	searchSteps   = 7
+	// searchSteps is how many rates a search tries as a rule: from near what the warm-up reached it needs two or three for a rate that is
+	// met and one that is missed, two to bring them within 10 %, and one to try the upper one again. Then one rate is confirmed, or a second
+	// one if the first was too high.
+	searchSteps   = 6
 	confirmations = 2
 )
 

@@ -375,8 +375,8 @@ func TestEstimate(t *testing.T) {
 	}
 	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
 	e.Workloads[0].Load = load
-	// The warm-up, seven steps of 4 s and two of 20 s, a second and a quarter before each.
-	if got, want := e.Estimate(), 25*time.Second+5*(90750*time.Millisecond); got != want {
+	// The warm-up, six steps of 4 s and two of 20 s, a second and a quarter before each.
+	if got, want := e.Estimate(), 25*time.Second+5*(85500*time.Millisecond); got != want {
 		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }

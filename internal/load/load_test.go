@@ -413,7 +413,7 @@ func TestSearch(t *testing.T) {
 	if n := len(l.Search); len(l.Invalid) > 0 || n < 3 || !l.Search[n-1].Confirming || l.Limited {
 		t.Fatalf("got %+v, invalid %q, limited %v, wanted a confirmed rate", l.Search, l.Invalid, l.Limited)
 	}
-	if start := l.Search[0].AskedPerSecond; start != slowRate/2 {
+	if start := l.Search[0].AskedPerSecond; start != 6 { // 0.7 of slowRate
 		t.Errorf("the first rate is %v", start)
 	}
 	if found := run.Cell("fib", "slow").Figures.CallsPerSecond.Value; found != slowLimit {

@@ -12,17 +12,20 @@ import (
 )
 
 const (
-	// StartShare is the share of the warm-up's rate with which a search starts: a closed load drives a server to its limit, so that half
-	// of it is met by almost any server, and one doubling reaches the limit.
-	StartShare = 0.5
+	// StartShare is the share of the warm-up's rate with which a search starts: a closed load drives a server to its limit, and what is met
+	// of that is some half to all of it.
+	StartShare = 0.7
+	// Growth is by what factor a rate is raised that was met, or lowered that was missed, until there is one of each. From the start one
+	// such step either way reaches what is looked for, as a rule, and leaves less to halve than a doubling.
+	Growth = math.Sqrt2
 	// Resolution is how near the lowest rate that was missed must be to the highest that was met. The confirmation that follows
 	// has a noise of this size.
 	Resolution = 0.10
 	// MaxConfirmations is how often a rate is confirmed, Resolution lower each time. A server that was well for one step and is
 	// not well this far below it has no capacity worth the name.
 	MaxConfirmations = 5
-	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of sixteen there are five steps to a rate
-	// that is missed, three halvings of the bracket and one more try; the rest is for a machine that stalls.
+	// MaxExploring bounds the steps before the confirmation. From a start that is wrong by a factor of eight there are seven steps to a rate
+	// of the other kind, two halvings of the bracket and one more try; the rest is for a machine that stalls.
 	MaxExploring = 12
 )
 
@@ -39,7 +42,7 @@ func Start(w experiment.Workload, folder string) (float64, error) {
 // Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The
 // search starts at start: see Start. It has found a capacity when its last step is a confirmation that was met.
 //
-// The rate is doubled while it is met, or halved while it is missed; between the highest that was met and the lowest that was missed it is
+// The rate grows by Growth while it is met, or falls by it while it is missed; between the highest that was met and the lowest that was missed it is
 // then their geometric mean, until the two are within Resolution. A rate that was missed once may have been missed because the machine
 // stalled for a moment, so that the lowest of those is then tried again; if it is met this time, the search goes on above it. At
 // last the highest that was met is confirmed.
@@ -75,9 +78,9 @@ func Next(start float64, steps []result.Step) (rate int, confirming, done bool) 
 	case narrow:
 		rate = int(missed)
 	case math.IsInf(missed, 1):
-		rate = int(met) * 2
+		rate = max(int(math.Round(met*Growth)), int(met)+1)
 	case met == 0:
-		rate = int(missed) / 2
+		rate = int(missed / Growth)
 	default:
 		// Strictly between the two, which are more than 1 apart.
 		rate = min(max(int(math.Round(math.Sqrt(met*missed))), int(met)+1), int(missed)-1)

@@ -40,19 +40,19 @@ func TestNext(t *testing.T) {
 		tried []int
 		found int
 	}{
-		{"from below", 100, upTo(390), []int{100, 200, 400, 283, 336, 367, 400, -367}, 367},
-		{"from above", 1000, upTo(390), []int{1000, 500, 250, 354, 421, 386, 421, -386}, 386},
-		{"right on it", 400, upTo(400), []int{400, 800, 566, 476, 436, 436, -400}, 400},
-		{"small numbers", 0.3, upTo(6), []int{1, 2, 4, 8, 6, 7, 7, -6}, 6},
-		{"nothing is met", 3, upTo(0), []int{3, 1, 1}, 0},
+		{"from below", 200, upTo(390), []int{200, 283, 400, 336, 367, 400, -367}, 367},
+		{"from above", 700, upTo(390), []int{700, 494, 349, 415, 381, 415, -381}, 381},
+		{"right on it", 400, upTo(400), []int{400, 566, 476, 436, 436, -400}, 400},
+		{"small numbers", 0.3, upTo(6), []int{1, 2, 3, 4, 6, 8, 7, 7, -6}, 6},
+		{"nothing is met", 3, upTo(0), []int{3, 2, 1, 1}, 0},
 		{"no call in the warm-up", 0, upTo(0), []int{1, 1}, 0},
 		{
-			"a confirmation that is missed", 100, func(rate int, confirming bool) bool { return rate <= 200 || rate <= 390 && !confirming },
-			[]int{100, 200, 400, 283, 336, 367, 400, -367, -330, -297, -267, -240}, 0,
+			"a confirmation that is missed", 200, func(rate int, confirming bool) bool { return rate <= 200 || rate <= 390 && !confirming },
+			[]int{200, 283, 400, 336, 367, 400, -367, -330, -297, -267, -240}, 0,
 		},
 		{
-			"the second is met", 100, func(rate int, confirming bool) bool { return rate <= 340 || rate <= 390 && !confirming },
-			[]int{100, 200, 400, 283, 336, 367, 400, -367, -330}, 330,
+			"the second is met", 200, func(rate int, confirming bool) bool { return rate <= 340 || rate <= 390 && !confirming },
+			[]int{200, 283, 400, 336, 367, 400, -367, -330}, 330,
 		},
 		{"confirmations at the end of the scale", 1, func(_ int, confirming bool) bool { return !confirming }, nil, 0},
 	} {
@@ -63,10 +63,10 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Whatever the limit and a start within a factor of sixteen, the search ends soon and finds the limit.
+// Whatever the limit and a start within a factor of eight, the search ends soon and finds the limit.
 func TestNextFindsTheLimit(t *testing.T) {
 	for limit := 1; limit < 20000; limit += 1 + limit/7 {
-		for _, factor := range []float64{1. / 16, 0.1, 0.4, 0.5, 0.8, 1, 3, 16} {
+		for _, factor := range []float64{1. / 8, 0.2, 0.4, 0.5, 0.7, 0.8, 1, 3, 8} {
 			start := factor * float64(limit)
 			tried, found := try(t, start, func(rate int, _ bool) bool { return rate <= limit })
 			if lowest := float64(limit) / (1 + search.Resolution); found > limit || float64(found) < lowest-1 {
