@@ -13,7 +13,7 @@ export { handleSummary, prepare } from './workload.js';
 
 const users = wholeNumber('USERS');
 // A handshake with the slowest server takes 1 ms of its CPU, the first ones more. k6 wants a second or more.
-const connecting = `${Math.max(1000, 5 * users)}ms`;
+const connecting = `${Math.max(1000, 2 * users)}ms`;
 
 export const options = {
   scenarios: {

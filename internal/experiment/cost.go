@@ -11,7 +11,7 @@ const (
 	// stepTime is what a step takes beside its load: k6 starts, and users open their sessions, for which open.js gives each of them
 	// connectTime, and all of them at least minConnectTime.
 	stepTime       = 250 * time.Millisecond
-	connectTime    = 5 * time.Millisecond
+	connectTime    = 2 * time.Millisecond
 	minConnectTime = time.Second
 	// searchSteps is how many rates a search tries as a rule: from near what the warm-up reached it needs two or three for a rate that is
 	// met and one that is missed, two to bring them within 10 %, and one to try the upper one again. Then one rate is confirmed, or a second
