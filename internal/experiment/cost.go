@@ -47,5 +47,5 @@ func (l Load) Time() time.Duration {
 		return warmup + duration + extraLoad
 	}
 	beside := stepTime + max(minConnectTime, time.Duration(l.Users)*connectTime)
-	return warmup + searchSteps*(time.Duration(l.Objective.Step)+beside) + confirmations*(duration+beside)
+	return warmup + time.Duration(l.WarmFor()) + extraLoad + searchSteps*(time.Duration(l.Objective.Step)+beside) + confirmations*(duration+beside)
 }

@@ -108,6 +108,10 @@ type Objective struct {
 	Step Duration `yaml:"step" json:"step"`
 }
 
+// WarmFor is how long a server must have been steady before a search tries the first rate: twice as long as each. A JVM that becomes 4 % faster
+// with each second looks steady in less, and is then tried again and again at rates that it has just learnt to meet.
+func (l Load) WarmFor() Duration { return 2 * l.Objective.Step }
+
 // MayEndEarly reports whether the load is ended as soon as the server was steady for long enough.
 func (l Load) MayEndEarly() bool { return l.WarmupLimit > l.Warmup }
 

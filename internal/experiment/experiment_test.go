@@ -338,7 +338,7 @@ func TestScaled(t *testing.T) {
 		{1, 10 * second, 60 * second, 300 * second, 10 * second, 60 * second, 300 * second},
 		{0.1, 10 * second, 60 * second, 300 * second, second, 6 * second, 30 * second},
 		{0.05, 10 * second, 60 * second, 300 * second, second / 2, 3 * second, 15 * second},
-		{0.013, 10 * second, 60 * second, 300 * second, 130 * second / 1000, 3 * second, 6 * second}, // floors
+		{0.013, 10 * second, 60 * second, 300 * second, 130 * second / 1000, 2 * second, 6 * second}, // floors
 		{0.5, second, second, 2 * second, second / 2, second, 2 * second},                            // never more than the file
 		{0.5, 0, 0, 9 * second, 0, 0, 6 * second},
 		{0.33, 10 * second, 10 * second, 100 * second, 3 * second, 3 * second, 33 * second}, // the ramp stays within the warm-up
@@ -375,8 +375,8 @@ func TestEstimate(t *testing.T) {
 	}
 	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
 	e.Workloads[0].Load = load
-	// The warm-up, six steps of 4 s and two of 20 s, a second and a quarter before each.
-	if got, want := e.Estimate(), 25*time.Second+5*(85500*time.Millisecond); got != want {
+	// The warm-up until it was steady for 8 s, six steps of 4 s and two of 20 s, a second and a quarter before each.
+	if got, want := e.Estimate(), 25*time.Second+5*(94500*time.Millisecond); got != want {
 		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // A shortened load keeps at least this much of its times, or there would be nothing to see: a window of some seconds is needed to tell a
-// level from a change of level.
+// level from a change of level. The warm-up may be short, because a longer one is detected.
 const (
-	minScaledWarmup   = 3 * time.Second
+	minScaledWarmup   = 2 * time.Second
 	minScaledDuration = 6 * time.Second
 )
 
 // Scaled returns the experiment with all times of its loads multiplied by a factor above 0 and up to 1, in whole seconds: warm-ups down to
-// 3 s, durations down to 6 s, and neither above what the file says. Launches, users, rates and the steps of a search stay, and so does the
+// 2 s, durations down to 6 s, and neither above what the file says. Launches, users, rates and the steps of a search stay, and so does the
 // limit of the warm-up: a JVM takes its time however short the window is.
 func (e Experiment) Scaled(factor float64) (Experiment, error) {
 	if !(factor > 0 && factor <= 1) { // not a number is neither

@@ -150,9 +150,8 @@ func (l *launching) load(ctx context.Context, phase string, r request, readings 
 func (l *launching) search(ctx context.Context, url string, readings *watcher) error {
 	want := l.workload.Load
 	warmup := filepath.Join(l.folder(), stats.WarmupFolder)
-	// The server is warm when it has been steady for as long as a rate is tried.
 	untilWarm := l.workload
-	untilWarm.Load.Shape, untilWarm.Load.Duration = experiment.ShapeClosed, want.Objective.Step
+	untilWarm.Load.Shape, untilWarm.Load.Duration = experiment.ShapeClosed, want.WarmFor()
 	err := l.load(ctx, "warming up", request{
 		URL: url, Shape: experiment.ShapeClosed, Duration: time.Duration(max(want.Warmup, want.WarmupLimit)), Folder: warmup,
 		Until: l.untilSteady(untilWarm),
