@@ -5,23 +5,23 @@
 //   USERS     number of virtual users, all of them there from the start
 //   DURATION  of the whole load
 //
-// Users open their sessions in a second or more before it: hundreds of handshakes at once would hold up the first iterations.
+// Users open their sessions before it: hundreds of handshakes at once would hold up the first iterations.
 // workload.js says what an iteration is.
 import { iterate, seconds, wholeNumber } from './workload.js';
 
 export { handleSummary, prepare } from './workload.js';
 
 const users = wholeNumber('USERS');
-// A handshake with the slowest server takes 1 ms of its CPU, the first ones more. k6 wants a second or more.
-const connecting = `${Math.max(1000, 2 * users)}ms`;
+// A handshake with the slowest server takes 1 ms of its CPU, the first ones more.
+const connecting = `${Math.max(500, 1.5 * users)}ms`;
 
 export const options = {
   scenarios: {
     connect: {
-      executor: 'per-vu-iterations',
+      executor: 'ramping-vus', // one that may last for less than a second
       exec: 'prepare',
-      vus: users,
-      maxDuration: connecting,
+      startVUs: users,
+      stages: [{ duration: connecting, target: users }],
       gracefulStop: '0s',
     },
     open: {

@@ -6,7 +6,8 @@
 //   CALLS     [{"tool": "<name>", "arguments": {...}} or {"method": "tools/list"}, ...], made in this order in each iteration;
 //             none with per_call: a session is opened and closed
 //   EXPECTED  for each call, the structuredContent that its answer must equal; for tools/list, the sorted names
-//   SAMPLE    each user compares the answers of its first iteration and of every SAMPLE-th after it
+//   SAMPLE    each user compares the answers of every SAMPLE-th iteration: user 1 of its first, user 2 of its last but one before the
+//             SAMPLE-th, and so on, so that many users who begin at once do not all compare at once
 //
 // Counts and histograms are written by k6/x/mcp to the directory K6_MCP_HISTOGRAMS, and beside them iterations.json by handleSummary.
 import { sleep } from 'k6';
@@ -33,10 +34,11 @@ const client = new Client(required('MCP_URL'), { protocolVersion: required('REVI
 // The state of one user.
 let session;
 let connected = false;
-let iterations = 0;
+let iterations;
 
 /** One iteration of one user. */
 export function iterate() {
+  iterations ??= exec.vu.idInTest - 1;
   const sampled = iterations++ % sample === 0;
   if (perCall) {
     if (calls.length === 0) {
@@ -64,11 +66,12 @@ export function iterate() {
   }
 }
 
-/** Opens the session of a user before its first iteration. */
+/** Opens the session of a user before its first iteration, and waits for the end of the scenario. */
 export function prepare() {
-  if (!perCall) {
+  if (!perCall && session === undefined) {
     session = connect();
   }
+  sleep(60);
 }
 
 function inSessionOfItsOwn(call) {
@@ -161,7 +164,7 @@ function show(v) {
   return v === undefined ? 'nothing' : JSON.stringify(v).slice(0, 100);
 }
 
-/** What k6 counts itself: iterations of all scenarios, in which users of open.js open their sessions too. Nothing is printed. */
+/** What k6 counts itself: iterations. Nothing is printed. */
 export function handleSummary({ metrics }) {
   if (!__ENV.K6_MCP_HISTOGRAMS) {
     return {};

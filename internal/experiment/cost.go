@@ -11,8 +11,8 @@ const (
 	// stepTime is what a step takes beside its load: k6 starts, and users open their sessions, for which open.js gives each of them
 	// connectTime, and all of them at least minConnectTime.
 	stepTime       = 250 * time.Millisecond
-	connectTime    = 2 * time.Millisecond
-	minConnectTime = time.Second
+	connectTime    = 1500 * time.Microsecond
+	minConnectTime = 500 * time.Millisecond
 	// searchSteps is how many rates a search tries as a rule: from near what the warm-up reached it needs two or three for a rate that is
 	// met and one that is missed, two to bring them within 10 %, and one to try the upper one again. Then one rate is confirmed, or a second
 	// one if the first was too high.

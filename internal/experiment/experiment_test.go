@@ -375,8 +375,8 @@ func TestEstimate(t *testing.T) {
 	}
 	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
 	e.Workloads[0].Load = load
-	// The warm-up until it was steady for 8 s, six steps of 4 s and two of 20 s, a second and a quarter before each.
-	if got, want := e.Estimate(), 25*time.Second+5*(94500*time.Millisecond); got != want {
+	// The warm-up until it was steady for 8 s, six steps of 4 s and two of 20 s, three quarters of a second before each.
+	if got, want := e.Estimate(), 25*time.Second+5*(90500*time.Millisecond); got != want {
 		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }

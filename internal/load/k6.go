@@ -21,8 +21,7 @@ import (
 // end the sessions. Servers have 5 s for a call; a minute is for a machine under stress.
 const k6Grace = time.Minute
 
-// sampling says which answers are compared with what is expected: those of the first iteration of each user and of every 100th after it:
-// some dozens in a second. To compare an answer of 1 KB costs the generator as much CPU time as twenty calls, and it needs that to keep up with
+// sampling says which answers are compared with what is expected: those of every 100th iteration of each user, some dozens in a second. To compare an answer of 1 KB costs the generator as much CPU time as twenty calls, and it needs that to keep up with
 // the fastest servers.
 const sampling = 100
 
