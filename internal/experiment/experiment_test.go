@@ -169,7 +169,7 @@ workloads:
       shape: search
       users: 100
       objective: {percentile: 99, latency: 50ms, step: 4s}
-      warmup: 1s
+      warmup: 2s
       duration: 60s
   - name: session
     sessions: per_call
@@ -301,7 +301,7 @@ var mistakes = []struct {
 	{"users: 4, rate: 50", "users: 4, rate: 50, objective: {percentile: 99, latency: 50ms, step: 4s}", "`workloads[2].load.objective` goes with", false},
 	{"      users: 100", "      users: 100\n      rate: 5", ":36: `workloads[3].load.rate` goes with `shape: open` only, and this is search", false},
 	{"      objective: {percentile: 99, latency: 50ms, step: 4s}\n", "", ":34: `workloads[3].load.objective` is missing", false},
-	{"      warmup: 1s\n", "      warmup: 0s\n", ":37: `workloads[3].load.warmup` is 0s: use 1s or more: a search starts", false},
+	{"      warmup: 2s\n", "      warmup: 1s\n", ":37: `workloads[3].load.warmup` is 1s: use 2s or more: a search starts", false},
 	{"percentile: 99", "percentile: 100", ":36: `workloads[3].load.objective.percentile` is 100", false},
 	{"percentile: 99, ", "", ":36: `workloads[3].load.objective.percentile` is 0", false},
 	{"latency: 50ms", "latency: 50us", ":36: `workloads[3].load.objective.latency` is 50µs", false},

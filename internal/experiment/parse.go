@@ -273,6 +273,9 @@ func merge(own, def *fileLoad) *fileLoad {
 	}
 }
 
+// minSearchWarmup has a whole second in it, wherever it begins.
+const minSearchWarmup = Duration(2 * time.Second)
+
 // minStep is the shortest time for which a rate can be tried: the second in which it begins and the one in which it ends do not count.
 const minStep = 3 * time.Second
 
@@ -320,8 +323,9 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 		return Load{}, wrong(path(".sleep"), "is %s: use 0s to 1m", out.Sleep)
 	case out.Shape == ShapeOpen && (out.Rate < 1 || out.Rate > 1_000_000):
 		return Load{}, wrong(path(".rate"), "is %d: use 1 to 1000000 iterations a second", out.Rate)
-	case out.Shape == ShapeSearch && out.Warmup == 0:
-		return Load{}, wrong(path(".warmup"), "is 0s: use 1s or more: a search starts from the rate of its warm-up")
+	case out.Shape == ShapeSearch && out.Warmup < minSearchWarmup:
+		return Load{}, wrong(path(".warmup"), "is %s: use %s or more: a search starts from the rate in the last whole seconds of its warm-up",
+			out.Warmup, minSearchWarmup)
 	case out.Shape == ShapeSearch && out.Objective == nil:
 		return Load{}, wrong(path(".objective"), "is missing: say what a rate must meet, such as {percentile: 99, latency: 50ms, step: 4s}")
 	case out.Objective == nil:
