@@ -207,7 +207,7 @@ func TestParse(t *testing.T) {
 			{
 				Name: "most", Subjects: subjects, Reference: "go", Launches: 3,
 				Load: experiment.Load{
-					Shape: "search", Users: 100, Warmup: second, Duration: 60 * second,
+					Shape: "search", Users: 100, Warmup: 2 * second, Duration: 60 * second,
 					Objective: &experiment.Objective{Percentile: 99, Latency: second / 20, Step: 4 * second},
 				},
 				Revision: "2025-11-25", Sessions: "per_user",
@@ -301,7 +301,7 @@ var mistakes = []struct {
 	{"users: 4, rate: 50", "users: 4, rate: 50, objective: {percentile: 99, latency: 50ms, step: 4s}", "`workloads[2].load.objective` goes with", false},
 	{"      users: 100", "      users: 100\n      rate: 5", ":36: `workloads[3].load.rate` goes with `shape: open` only, and this is search", false},
 	{"      objective: {percentile: 99, latency: 50ms, step: 4s}\n", "", ":34: `workloads[3].load.objective` is missing", false},
-	{"      warmup: 2s\n", "      warmup: 1s\n", ":37: `workloads[3].load.warmup` is 1s: use 2s or more: a search starts", false},
+	{"      warmup: 2s\n", "      warmup: 1s\n", ":37: `workloads[3].load.warmup` is 1s: use 2s or more: a search starts", true},
 	{"percentile: 99", "percentile: 100", ":36: `workloads[3].load.objective.percentile` is 100", false},
 	{"percentile: 99, ", "", ":36: `workloads[3].load.objective.percentile` is 0", false},
 	{"latency: 50ms", "latency: 50us", ":36: `workloads[3].load.objective.latency` is 50µs", false},
