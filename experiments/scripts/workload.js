@@ -6,8 +6,8 @@
 //   CALLS     [{"tool": "<name>", "arguments": {...}} or {"method": "tools/list"}, ...], made in this order in each iteration;
 //             none with per_call: a session is opened and closed
 //   EXPECTED  for each call, the structuredContent that its answer must equal; for tools/list, the sorted names
-//   SAMPLE    each user compares the answers of every SAMPLE-th iteration: user 1 of its first, user 2 of its last but one before the
-//             SAMPLE-th, and so on, so that many users who begin at once do not all compare at once
+//   SAMPLE    each user compares the answers of every SAMPLE-th iteration: user 1 begins with its first, user 2 with its SAMPLE-th, user 3
+//             with the one before that, and so on, so that users who begin at once do not all compare at once
 //
 // Counts and histograms are written by k6/x/mcp to the directory K6_MCP_HISTOGRAMS, and beside them iterations.json by handleSummary.
 import { sleep } from 'k6';

@@ -21,8 +21,8 @@ import (
 // end the sessions. Servers have 5 s for a call; a minute is for a machine under stress.
 const k6Grace = time.Minute
 
-// sampling says which answers are compared with what is expected: those of every 100th iteration of each user, some dozens in a second. To compare an answer of 1 KB costs the generator as much CPU time as twenty calls, and it needs that to keep up with
-// the fastest servers.
+// sampling says which answers are compared with what is expected: those of every 100th iteration of each user, some dozens in a second.
+// To compare an answer of 1 KB costs the generator as much CPU time as twenty calls, and it needs that to keep up with the fastest servers.
 const sampling = 100
 
 // generatorMemory is how far k6's heap may grow before it collects garbage. Most of what k6 allocates lives for one call, so that to collect

@@ -39,6 +39,8 @@ type live struct {
 	logs   map[string]*partLog // by path
 	// calls and responses have what the logs had when they were last read: from sending on, and from the intended start on.
 	calls, responses stats.Seconds
+	// unjudged is set when something was read since steady last judged.
+	unjudged bool
 }
 
 // partLog is a log that grows.
@@ -82,9 +84,10 @@ func (l *live) String() string {
 func (l *live) steady(w experiment.Workload) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.read() {
+	if l.read(); !l.unjudged {
 		return false
 	}
+	l.unjudged = false
 	known := maps.Clone(l.calls)
 	for _, log := range l.logs {
 		for _, other := range l.logs {
@@ -96,15 +99,14 @@ func (l *live) steady(w experiment.Workload) bool {
 	return stats.Steady(w, known)
 }
 
-// read reads what is new in the logs, and reports whether there was something. What cannot be read is left out: the display shows less then,
-// and the load lasts longer.
-func (l *live) read() (news bool) {
+// read reads what is new in the logs. What cannot be read is left out: the display shows less then, and the load lasts longer.
+func (l *live) read() {
 	if l.folder == "" {
-		return false
+		return
 	}
 	paths, err := filepath.Glob(filepath.Join(l.folder, "*"+partSuffix))
 	if err != nil {
-		return false
+		return
 	}
 	for _, path := range paths {
 		if !strings.Contains(filepath.Base(path), l.counted) || strings.HasSuffix(path, lagPartSuffix) {
@@ -129,10 +131,9 @@ func (l *live) read() (news bool) {
 			if err := to.Add(stats.Interval{Start: log.newest, Histogram: h}); err != nil {
 				break
 			}
-			news = true
+			l.unjudged = true
 		}
 	}
-	return news
 }
 
 // next returns the lines that are complete and have not been read.
