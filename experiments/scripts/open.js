@@ -12,7 +12,7 @@ import { iterate, seconds, wholeNumber } from './workload.js';
 export { handleSummary, prepare } from './workload.js';
 
 const users = wholeNumber('USERS');
-// A handshake with the slowest server takes 1 ms of its CPU, the first ones more.
+// A handshake with the slowest server takes 1 ms of its CPU, the first ones more. internal/experiment/cost.go counts on these times.
 const connecting = `${Math.max(500, 1.5 * users)}ms`;
 
 export const options = {

@@ -7,9 +7,10 @@ import (
 )
 
 // A shortened load keeps at least this much of its times, or there would be nothing to see: a window of some seconds is needed to tell a
-// level from a change of level. The warm-up may be short, because a longer one is detected.
+// level from a change of level. The warm-up may be as short as a search needs it, because a longer
+// one is detected.
 const (
-	minScaledWarmup   = 2 * time.Second
+	minScaledWarmup   = time.Duration(minSearchWarmup)
 	minScaledDuration = 6 * time.Second
 )
 

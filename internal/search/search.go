@@ -42,9 +42,9 @@ func Start(w experiment.Workload, folder string) (float64, error) {
 // Next returns the rate to try after the steps, in iterations per second, and whether it is a confirmation, which lasts longer; or done. The
 // search starts at start: see Start. It has found a capacity when its last step is a confirmation that was met.
 //
-// The rate grows by Growth while it is met, or falls by it while it is missed; between the highest that was met and the lowest that was missed it is
-// then their geometric mean, until the two are within Resolution. A rate that was missed once may have been missed because the machine
-// stalled for a moment, so that the lowest of those is then tried again; if it is met this time, the search goes on above it. At
+// The rate grows by Growth while it is met, or falls by it while it is missed; between the highest that was met and the lowest that was
+// missed it is then their geometric mean, until the two are within Resolution. A rate that was missed once may have been missed because the
+// machine stalled for a moment, so that the lowest of those is then tried again; if it is met this time, the search goes on above it. At
 // last the highest that was met is confirmed.
 func Next(start float64, steps []result.Step) (rate int, confirming, done bool) {
 	exploring, confirmed := steps, []result.Step(nil)
