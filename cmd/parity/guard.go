@@ -22,6 +22,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/stand"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/subject"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 const (
@@ -107,6 +108,11 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
 			versions[v.label] = found
 		}
 
+		e.Warmups = nil
+		if own := max(versions[guard.Base].target.Warmup, versions[guard.Head].target.Warmup); own > 0 && *warmup == 0 {
+			e.Warmups = map[string]yamlfile.Duration{guard.Base: yamlfile.Duration(own), guard.Head: yamlfile.Duration(own)}
+		}
+
 		host := backend.NewHost()
 		defer host.Close()
 		progress("building k6, which takes some minutes the first time")
@@ -183,7 +189,7 @@ func forGuard(w *experiment.Workload, warmup, duration time.Duration) error {
 	for _, given := range []struct {
 		flag  string
 		value time.Duration
-		into  *experiment.Duration
+		into  *yamlfile.Duration
 	}{{"warmup", warmup, &w.Load.Warmup}, {"duration", duration, &w.Load.Duration}} {
 		if given.value == 0 {
 			continue
@@ -191,7 +197,7 @@ func forGuard(w *experiment.Workload, warmup, duration time.Duration) error {
 		if given.value < time.Second || given.value > time.Hour {
 			return fmt.Errorf("--%s: %s is not from 1s to 1h", given.flag, given.value)
 		}
-		*given.into = experiment.Duration(given.value)
+		*given.into = yamlfile.Duration(given.value)
 	}
 	if warmup > 0 {
 		w.Load.WarmupLimit = 0
@@ -269,7 +275,8 @@ func compare(ctx context.Context, p project, e experiment.Experiment, versions m
 	fewest, most := perPair*looks[0], perPair*looks[len(looks)-1]
 	var round time.Duration
 	for _, w := range e.Workloads {
-		round += time.Duration(w.Load.Warmup + w.Load.Duration)
+		load := e.WorkloadOf(guard.Base, w.Name).Load
+		round += time.Duration(load.Warmup + load.Duration)
 	}
 	progress(fmt.Sprintf("%d to %d launches of each workload: at least %s of load, and the starts of the server", fewest, most, time.Duration(fewest)*round))
 

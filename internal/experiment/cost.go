@@ -23,19 +23,11 @@ const (
 // extraLoad is what each load lasts beyond warm-up and duration, so that the window can consist of whole seconds.
 const extraLoad = time.Second
 
-// One runtime in four is a JVM, which under full load on one CPU is warm after about warmAfter.
-const (
-	slowStarters = 4
-	warmAfter    = 20 * time.Second
-)
-
 // Estimate is about how long a run takes once everything is built.
 func (e Experiment) Estimate() time.Duration {
 	total := gateTime
 	for _, l := range e.Plan(0) { // any order takes as long
-		load := e.Workload(l.Workload).Load
-		total += launchTime + load.Time()
-		total += max(0, min(warmAfter, time.Duration(load.WarmupLimit))-time.Duration(load.Warmup)) / slowStarters
+		total += launchTime + e.WorkloadOf(l.Subject, l.Workload).Load.Time()
 	}
 	return total
 }

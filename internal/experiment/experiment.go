@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // Experiment is what one file of experiments/ asks for, with all defaults filled in: see Parse. experiments/schema/experiment.schema.json
@@ -27,6 +25,8 @@ type Experiment struct {
 	// Subjects are the servers of all workloads, or variants of them: "go", "go/stateful". Tables keep this order.
 	Subjects  []string   `json:"subjects"`
 	Workloads []Workload `json:"workloads"`
+	// Warmups are the least warm-ups of the subjects that have one of their own, by ID: those of their subject.yaml.
+	Warmups map[string]yamlfile.Duration `json:"warmups,omitempty"`
 }
 
 // Workload is what every user does, over and over, and which subjects are compared by it.
@@ -83,34 +83,34 @@ type Load struct {
 	// Users is the number of virtual users. Of the shapes other than closed it bounds how many iterations can be under way.
 	Users int `json:"users"`
 	// Ramp is the part of Warmup in which users start, one after the other; closed only.
-	Ramp Duration `json:"ramp,omitempty"`
+	Ramp yamlfile.Duration `json:"ramp,omitempty"`
 	// Sleep is the pause of a user after each iteration; closed only.
-	Sleep Duration `json:"sleep,omitempty"`
+	Sleep yamlfile.Duration `json:"sleep,omitempty"`
 	// Rate is the number of iterations in a second; open only.
 	Rate int `json:"rate,omitempty"`
 	// Objective is what a rate must meet; search only.
 	Objective *Objective `json:"objective,omitempty"`
 	// Warmup is the least time before the window: a longer one is detected.
-	Warmup Duration `json:"warmup"`
+	Warmup yamlfile.Duration `json:"warmup"`
 	// WarmupLimit is for how long a server that is still changing is given time: the load goes on until it was steady for Duration, or until
 	// the limit and Duration are over. 0 is no longer than Warmup. Not for an open load.
-	WarmupLimit Duration `json:"warmup_limit,omitempty"`
+	WarmupLimit yamlfile.Duration `json:"warmup_limit,omitempty"`
 	// Duration is the length of the window, less what a longer warm-up takes of it.
-	Duration Duration `json:"duration"`
+	Duration yamlfile.Duration `json:"duration"`
 }
 
 // Objective is met when that percentile of latency, from the intended start of an iteration, is at most Latency, and nothing failed or
 // was dropped.
 type Objective struct {
-	Percentile float64  `yaml:"percentile" json:"percentile"`
-	Latency    Duration `yaml:"latency" json:"latency"`
+	Percentile float64           `yaml:"percentile" json:"percentile"`
+	Latency    yamlfile.Duration `yaml:"latency" json:"latency"`
 	// Step is how long each rate is tried.
-	Step Duration `yaml:"step" json:"step"`
+	Step yamlfile.Duration `yaml:"step" json:"step"`
 }
 
 // WarmFor is how long a server must have been steady before a search tries the first rate: twice as long as each. A JVM that becomes 4 % faster
 // with each second looks steady in less, and is then tried again and again at rates that it has just learnt to meet.
-func (l Load) WarmFor() Duration { return 2 * l.Objective.Step }
+func (l Load) WarmFor() yamlfile.Duration { return 2 * l.Objective.Step }
 
 // MayEndEarly reports whether the load is ended as soon as the server was steady for long enough.
 func (l Load) MayEndEarly() bool { return l.WarmupLimit > l.Warmup }
@@ -123,38 +123,16 @@ func Script(root, shape string) string {
 	return filepath.Join(root, "experiments", "scripts", shape+".js")
 }
 
-// Duration is written as in Go: "9s", "1m30s".
-type Duration time.Duration
-
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// Seconds returns the duration as a number of seconds.
-func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fmt.Errorf("%q is not a duration: write it like 9s or 1m30s", text)
-	}
-	*d = Duration(parsed)
-	return nil
-}
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler, so that an error knows its line.
-func (d *Duration) UnmarshalYAML(node ast.Node) error {
-	if err := d.UnmarshalText([]byte(node.GetToken().Value)); err != nil {
-		return &yaml.SyntaxError{Message: err.Error(), Token: node.GetToken()}
-	}
-	return nil
-}
-
 // Workload returns the workload of that name, which must be one of the experiment's.
 func (e Experiment) Workload(name string) Workload {
 	return e.Workloads[slices.IndexFunc(e.Workloads, func(w Workload) bool { return w.Name == name })]
+}
+
+// WorkloadOf returns the workload of that name as the subject gets it: with the subject's own warm-up where that is longer.
+func (e Experiment) WorkloadOf(subject, name string) Workload {
+	w := e.Workload(name)
+	w.Load.Warmup = max(w.Load.Warmup, e.Warmups[subject])
+	return w
 }
 
 // CallsTool reports whether an iteration calls the tool.

@@ -16,12 +16,14 @@ import (
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/oracle"
+	"github.com/mcp-parity/mcp-parity/internal/subject"
 	"github.com/mcp-parity/mcp-parity/internal/upstream"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 const root = "../.."
 
-const second = experiment.Duration(time.Second)
+const second = yamlfile.Duration(time.Second)
 
 func TestAll(t *testing.T) {
 	all, err := experiment.All(root)
@@ -69,6 +71,32 @@ func TestQuick(t *testing.T) {
 	}
 	if n := len(decoded.Data); n < 950 || n > 1100 {
 		t.Errorf("the data of process_json_data has %d bytes, wanted about 1 KB", n)
+	}
+}
+
+// A subject's own warm-up is the least one under every workload.
+func TestFindTakesWarmups(t *testing.T) {
+	text := strings.ReplaceAll(valid, "[go, go/stateful, node]", "[go, java, java/stateful]")
+	text = strings.ReplaceAll(text, "[python, node, go]", "[node, go]")
+	e, err := experiment.Find(tree(t, text), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	java, err := subject.Load(root + "/servers/java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]yamlfile.Duration{"java": java.Warmup, "java/stateful": java.Warmup}
+	if !reflect.DeepEqual(e.Warmups, want) || java.Warmup == 0 {
+		t.Errorf("got %v, wanted %v, and not 0", e.Warmups, want)
+	}
+	e.Warmups["java"] = 7 * second
+	for i := range e.Workloads {
+		for id, want := range map[string]yamlfile.Duration{"go": e.Workloads[i].Load.Warmup, "java": max(7*second, e.Workloads[i].Load.Warmup)} {
+			if got := e.WorkloadOf(id, e.Workloads[i].Name).Load.Warmup; got != want {
+				t.Errorf("%s of %s: a warm-up of %s, wanted %s", id, e.Workloads[i].Name, got, want)
+			}
+		}
 	}
 }
 
@@ -332,8 +360,8 @@ func TestNoLoad(t *testing.T) {
 func TestScaled(t *testing.T) {
 	for _, test := range []struct {
 		factor                             float64
-		ramp, warmup, duration             experiment.Duration // as the file says 10s, 60s, 300s
-		wantRamp, wantWarmup, wantDuration experiment.Duration
+		ramp, warmup, duration             yamlfile.Duration // as the file says 10s, 60s, 300s
+		wantRamp, wantWarmup, wantDuration yamlfile.Duration
 	}{
 		{1, 10 * second, 60 * second, 300 * second, 10 * second, 60 * second, 300 * second},
 		{0.1, 10 * second, 60 * second, 300 * second, second, 6 * second, 30 * second},
@@ -369,14 +397,19 @@ func TestEstimate(t *testing.T) {
 	e := experiment.Experiment{Workloads: []experiment.Workload{
 		{Name: "a", Subjects: []string{"go", "node"}, Reference: "go", Launches: 2, Load: load},
 	}}
-	// Two launches of each, and the reference once more in the first block: 31 s of load each.
-	if got, want := e.Estimate(), 25*time.Second+5*(32500*time.Millisecond); got != want {
+	// Two launches of each: 31 s of load each.
+	if got, want := e.Estimate(), 25*time.Second+4*(32500*time.Millisecond); got != want {
 		t.Errorf("closed: %s, wanted %s", got, want)
 	}
+	e.Warmups = map[string]yamlfile.Duration{"go": 5 * second, "node": 25 * second} // of which the first is in what all have
+	if got, want := e.Estimate(), 25*time.Second+4*(32500*time.Millisecond)+2*15*time.Second; got != want {
+		t.Errorf("closed, with a subject that needs more: %s, wanted %s", got, want)
+	}
+	e.Warmups = nil
 	load.Shape, load.Objective = "search", &experiment.Objective{Step: 4 * second}
 	e.Workloads[0].Load = load
 	// The warm-up until it was steady for 8 s, six steps of 4 s and two of 20 s, three quarters of a second before each.
-	if got, want := e.Estimate(), 25*time.Second+5*(90500*time.Millisecond); got != want {
+	if got, want := e.Estimate(), 25*time.Second+4*(90500*time.Millisecond); got != want {
 		t.Errorf("search: %s, wanted %s", got, want)
 	}
 }
@@ -390,10 +423,7 @@ func TestPlan(t *testing.T) {
 	if !reflect.DeepEqual(plan, e.Plan(7)) {
 		t.Error("the same seed gave two orders")
 	}
-	type cell struct {
-		workload, subject string
-		again             bool
-	}
+	type cell struct{ workload, subject string }
 	launches := map[cell]int{}
 	blocks := map[int][]experiment.Launch{}
 	for i, l := range plan {
@@ -403,30 +433,19 @@ func TestPlan(t *testing.T) {
 		if i > 0 && l.Block != plan[i-1].Block && l.Block != plan[i-1].Block+1 {
 			t.Errorf("block %d follows block %d", l.Block, plan[i-1].Block)
 		}
-		launches[cell{l.Workload, l.Subject, l.Again}]++
+		launches[cell{l.Workload, l.Subject}]++
 		blocks[l.Block] = append(blocks[l.Block], l)
 	}
-	again := 0
 	for _, w := range e.Workloads {
 		for _, s := range w.Subjects {
-			if n := launches[cell{w.Name, s, false}]; n != w.Launches {
+			if n := launches[cell{w.Name, s}]; n != w.Launches {
 				t.Errorf("%s on %s has %d launches, wanted %d", s, w.Name, n, w.Launches)
 			}
 		}
-		again += launches[cell{w.Name, w.Reference, true}]
-	}
-	if want := 5; again != want { // of 10 blocks that are no searches
-		t.Errorf("%d launches of references are made again, wanted %d", again, want)
-	}
-	if n := launches[cell{"most", "go", true}]; n != 0 {
-		t.Errorf("a search is made again %d times although there are other workloads", n)
 	}
 	for number, block := range blocks {
 		w := e.Workload(block[0].Workload)
 		want := slices.Clone(w.Subjects)
-		if slices.ContainsFunc(block, func(l experiment.Launch) bool { return l.Again }) {
-			want = append(want, w.Reference)
-		}
 		var got []string
 		for _, l := range block {
 			if l.Workload != w.Name {
@@ -453,24 +472,41 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanOfSearches(t *testing.T) {
-	e := experiment.Experiment{Workloads: []experiment.Workload{
-		{Name: "a", Subjects: []string{"go", "node"}, Reference: "node", Launches: 4, Load: experiment.Load{Shape: "search"}},
-	}}
-	again := func() (n int) {
-		for _, l := range e.Plan(1) {
-			if l.Again {
-				n++
+// Where no launch repeats another, the references are launched again.
+func TestPlanForTheNoiseFloor(t *testing.T) {
+	workload := func(name, shape string, launches int) experiment.Workload {
+		return experiment.Workload{Name: name, Subjects: []string{"go", "node"}, Reference: "node", Launches: launches, Load: experiment.Load{Shape: shape}}
+	}
+	a, b, search := workload("a", "closed", 1), workload("b", "open", 1), workload("search", "search", 1)
+	for _, test := range []struct {
+		name      string
+		workloads []experiment.Workload
+		again     []string
+	}{
+		{"one round", []experiment.Workload{a, b}, []string{"a", "b"}},
+		{"one round, a search too", []experiment.Workload{a, search, b}, []string{"a", "b"}},
+		{"one round of searches", []experiment.Workload{search}, []string{"search"}},
+		{"more rounds of a search only", []experiment.Workload{a, workload("search", "search", 3)}, []string{"a"}},
+		{"more rounds of one workload", []experiment.Workload{a, workload("b", "closed", 2), search}, nil},
+		{"more rounds of searches", []experiment.Workload{workload("search", "search", 2)}, nil},
+	} {
+		plan := experiment.Experiment{Workloads: test.workloads}.Plan(1)
+		var again []string
+		for i, l := range plan {
+			if !l.Again {
+				if again != nil {
+					t.Errorf("%s: launch %d is not the last round's", test.name, l.Number)
+				}
+				continue
+			}
+			again = append(again, l.Workload)
+			if l.Subject != "node" || l.Number != i+1 || l.Block != plan[i-1].Block+1 {
+				t.Errorf("%s: got %+v after %+v", test.name, l, plan[i-1])
 			}
 		}
-		return n
-	}
-	if got := again(); got != 2 {
-		t.Errorf("%d of 4 blocks have the reference again, wanted 2", got)
-	}
-	e.Workloads[0].Launches = 1
-	e.Workloads = slices.Repeat(e.Workloads, 3)
-	if got := again(); got != 3 {
-		t.Errorf("one round: %d of 3 blocks have the reference again, wanted all", got)
+		slices.Sort(again)
+		if !slices.Equal(again, test.again) {
+			t.Errorf("%s: launched again under %v, wanted %v", test.name, again, test.again)
+		}
 	}
 }

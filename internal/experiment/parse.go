@@ -51,15 +51,15 @@ type fileWorkload struct {
 
 // fileLoad tells what is absent from what is 0.
 type fileLoad struct {
-	Shape     *string    `yaml:"shape"`
-	Users     *int       `yaml:"users"`
-	Ramp      *Duration  `yaml:"ramp"`
-	Sleep     *Duration  `yaml:"sleep"`
-	Rate      *int       `yaml:"rate"`
-	Objective *Objective `yaml:"objective"`
-	Warmup    *Duration  `yaml:"warmup"`
-	Limit     *Duration  `yaml:"warmup_limit"`
-	Duration  *Duration  `yaml:"duration"`
+	Shape     *string            `yaml:"shape"`
+	Users     *int               `yaml:"users"`
+	Ramp      *yamlfile.Duration `yaml:"ramp"`
+	Sleep     *yamlfile.Duration `yaml:"sleep"`
+	Rate      *int               `yaml:"rate"`
+	Objective *Objective         `yaml:"objective"`
+	Warmup    *yamlfile.Duration `yaml:"warmup"`
+	Limit     *yamlfile.Duration `yaml:"warmup_limit"`
+	Duration  *yamlfile.Duration `yaml:"duration"`
 }
 
 // Defaults of settings that a file need not have.
@@ -68,7 +68,8 @@ const (
 	defaultSessions = SessionsPerUser
 )
 
-// Find reads experiments/<name>.yaml under root, and checks that the subjects and the published table that it names are there. For a name
+// Find reads experiments/<name>.yaml under root, checks that the subjects and the published table that it names are there, and takes the subjects'
+// own warm-ups. For a name
 // that is not there, the error lists those that are.
 func Find(root, name string) (Experiment, error) {
 	known, err := names(root)
@@ -86,7 +87,8 @@ func Find(root, name string) (Experiment, error) {
 	if err != nil {
 		return Experiment{}, err
 	}
-	return e, e.checkNames(root, f)
+	err = e.resolve(root, f)
+	return e, err
 }
 
 // All reads every experiment under root, in the order of their names. The error holds the first mistake of every file.
@@ -274,7 +276,7 @@ func merge(own, def *fileLoad) *fileLoad {
 }
 
 // minSearchWarmup has a whole second in it, wherever it begins.
-const minSearchWarmup = Duration(2 * time.Second)
+const minSearchWarmup = yamlfile.Duration(2 * time.Second)
 
 // minStep is the shortest time for which a rate can be tried: the second in which it begins and the one in which it ends do not count.
 const minStep = 3 * time.Second
@@ -319,7 +321,7 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 		return Load{}, wrong(path(".duration"), "is %s: use whole seconds, 1s or more", out.Duration)
 	case out.Ramp < 0 || out.Ramp > out.Warmup:
 		return Load{}, wrong(path(".ramp"), "is %s: use 0s to %s, so that all users have started when the warm-up ends", out.Ramp, out.Warmup)
-	case out.Sleep < 0 || out.Sleep > Duration(time.Minute):
+	case out.Sleep < 0 || out.Sleep > yamlfile.Duration(time.Minute):
 		return Load{}, wrong(path(".sleep"), "is %s: use 0s to 1m", out.Sleep)
 	case out.Shape == ShapeOpen && (out.Rate < 1 || out.Rate > 1_000_000):
 		return Load{}, wrong(path(".rate"), "is %d: use 1 to 1000000 iterations a second", out.Rate)
@@ -334,7 +336,7 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 	switch o := out.Objective; {
 	case o.Percentile < 1 || o.Percentile >= 100:
 		return Load{}, wrong(path(".objective")+".percentile", "is %g: use 1 or more and less than 100", o.Percentile)
-	case o.Latency < Duration(time.Millisecond) || o.Latency > Duration(time.Minute):
+	case o.Latency < yamlfile.Duration(time.Millisecond) || o.Latency > yamlfile.Duration(time.Minute):
 		return Load{}, wrong(path(".objective")+".latency", "is %s: use 1ms to 1m", o.Latency)
 	case !wholeSeconds(o.Step, minStep):
 		return Load{}, wrong(path(".objective")+".step", "is %s: use whole seconds, %s or more", o.Step, minStep)
@@ -343,7 +345,7 @@ func (l *fileLoad) load(path func(field string) string) (Load, error) {
 }
 
 // wholeSeconds is what windows consist of.
-func wholeSeconds(d Duration, least time.Duration) bool {
+func wholeSeconds(d yamlfile.Duration, least time.Duration) bool {
 	return time.Duration(d) >= least && time.Duration(d)%time.Second == 0
 }
 
@@ -433,8 +435,8 @@ func (c Call) checkArguments(field string, inputSchema []byte) error {
 	return wrong(field+strings.ReplaceAll(first.Pointer, "/", "."), "do not fit %s: %s", c.Tool, first.Text)
 }
 
-// checkNames checks what the file says of other files.
-func (e Experiment) checkNames(root string, f yamlfile.File) error {
+// resolve checks what the file says of other files, and takes from them what belongs to the experiment.
+func (e *Experiment) resolve(root string, f yamlfile.File) error {
 	if e.Published != "" {
 		if _, err := published.Find(root, e.Published); err != nil {
 			return located(f, wrong("published", "is %q: %v", e.Published, err))
@@ -448,6 +450,12 @@ func (e Experiment) checkNames(root string, f yamlfile.File) error {
 	for _, s := range subjects {
 		for _, t := range s.Targets() {
 			profiles[t.ID()] = t.Profiles()
+			if t.Warmup > 0 && slices.Contains(e.Subjects, t.ID()) {
+				if e.Warmups == nil {
+					e.Warmups = map[string]yamlfile.Duration{}
+				}
+				e.Warmups[t.ID()] = t.Warmup
+			}
 		}
 	}
 	for i, w := range e.Workloads {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // A shortened load keeps at least this much of its times, or there would be nothing to see: a window of some seconds is needed to tell a
@@ -27,13 +29,15 @@ func (e Experiment) Scaled(factor float64) (Experiment, error) {
 		l := &e.Workloads[i].Load
 		l.Warmup = scaled(l.Warmup, factor, minScaledWarmup)
 		l.Duration = scaled(l.Duration, factor, minScaledDuration)
-		l.Ramp = min(Duration(float64(l.Ramp)*factor).round(time.Millisecond), l.Warmup)
+		l.Ramp = min(times(l.Ramp, factor, time.Millisecond), l.Warmup)
 	}
 	return e, nil
 }
 
-func scaled(d Duration, factor float64, least time.Duration) Duration {
-	return min(d, max(Duration(float64(d)*factor).round(time.Second), Duration(least)))
+func scaled(d yamlfile.Duration, factor float64, least time.Duration) yamlfile.Duration {
+	return min(d, max(times(d, factor, time.Second), yamlfile.Duration(least)))
 }
 
-func (d Duration) round(to time.Duration) Duration { return Duration(time.Duration(d).Round(to)) }
+func times(d yamlfile.Duration, factor float64, unit time.Duration) yamlfile.Duration {
+	return yamlfile.Duration(time.Duration(float64(d) * factor).Round(unit))
+}

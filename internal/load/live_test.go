@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // interval is a line of a histogram log: n calls of so many microseconds in a second.
@@ -109,7 +110,7 @@ func TestLive(t *testing.T) {
 }
 
 func TestTimeLeft(t *testing.T) {
-	minute := experiment.Duration(time.Minute)
+	minute := yamlfile.Duration(time.Minute)
 	e := experiment.Experiment{Workloads: []experiment.Workload{
 		{Name: "a", Load: experiment.Load{Shape: experiment.ShapeClosed, Duration: minute}},
 		{Name: "b", Load: experiment.Load{Shape: experiment.ShapeClosed, Duration: 10 * minute}},

@@ -26,6 +26,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
 	"github.com/mcp-parity/mcp-parity/internal/verify"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // TestMain lets this test's binary stand in for k6: it is called so through a link of that name.
@@ -278,7 +279,7 @@ func newBench(t *testing.T, names ...string) *bench {
 	return b
 }
 
-const second = experiment.Duration(time.Second)
+const second = yamlfile.Duration(time.Second)
 
 // workload is one of the subjects, which are loaded once with a closed load for as short a time as gives a window.
 func workload(name string, calls []experiment.Call, subjects ...string) experiment.Workload {
@@ -335,12 +336,18 @@ func TestRun(t *testing.T) {
 	sessions := workload("sessions", []experiment.Call{}, "good")
 	sessions.Sessions = experiment.SessionsPerCall
 	run := b.newRun(workload("both", slices.Concat(list, fib), "good", "reads-rarely"), open, sessions)
+	run.Experiment.Warmups = map[string]yamlfile.Duration{"reads-rarely": 2 * second}
 	folder, err := b.run(t.Context(), t, run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(run.Cells) != 4 || run.Status != result.Complete {
 		t.Fatalf("got %d cells of a %s run, wanted 4 of a complete one", len(run.Cells), run.Status)
+	}
+	for _, l := range run.Launches {
+		if warm := l.Warmup.Seconds; (warm >= 2) != (l.Subject == "reads-rarely") {
+			t.Errorf("%s under %s: the window begins after %v s; only reads-rarely needs 2 s", l.Subject, l.Workload, warm)
+		}
 	}
 	for _, cell := range run.Cells {
 		f := cell.Figures
@@ -400,7 +407,7 @@ func TestSearch(t *testing.T) {
 	b := newBench(t, "slow")
 	w := workload("fib", fib, "slow")
 	w.Load.Shape, w.Load.Warmup = experiment.ShapeSearch, 2*second // one whole second of the clock at least
-	w.Load.Objective = &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: 2 * second}
+	w.Load.Objective = &experiment.Objective{Percentile: 99, Latency: yamlfile.Duration(50 * time.Millisecond), Step: 2 * second}
 	w.Load.Duration = 2 * second
 	run := b.newRun(w)
 	run.Experiment.Workloads = append(run.Experiment.Workloads, workload("list", list, "slow")) // or the search would be made twice

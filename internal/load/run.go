@@ -82,7 +82,7 @@ func Run(ctx context.Context, c Config, run *result.Run, files *result.Folder, d
 	var stopped error
 	for _, p := range plan[len(run.Launches):] {
 		title := fmt.Sprintf("%*d/%d %s %s, %s", len(fmt.Sprint(len(plan))), p.Number, len(plan), p.Subject, p.Workload, left(timeLeft(run, plan)))
-		l := c.newLaunch(e.Workload(p.Workload), p, expected[p.Workload], files.Path())
+		l := c.newLaunch(e.WorkloadOf(p.Subject, p.Workload), p, expected[p.Workload], files.Path())
 		display.During(title, l.status.String, func() string {
 			if stopped = l.make(ctx); stopped != nil {
 				return "given up"
@@ -178,7 +178,7 @@ func timeLeft(run *result.Run, plan []experiment.Launch) time.Duration {
 		if n := made[p.Workload]; n > 0 {
 			total += taken[p.Workload] / time.Duration(n)
 		} else {
-			total += run.Experiment.Workload(p.Workload).Load.Time()
+			total += run.Experiment.WorkloadOf(p.Subject, p.Workload).Load.Time()
 		}
 	}
 	return total

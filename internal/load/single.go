@@ -14,7 +14,7 @@ import (
 // the upstream service can serve, as UpstreamCapacity measures it; nil for workloads that do not call it. The error is for a context
 // that was cancelled and for an experiment that cannot be run.
 func (c Config) Launch(ctx context.Context, e experiment.Experiment, p experiment.Launch, upstream *result.Upstream, folder string) (result.Launch, error) {
-	w := e.Workload(p.Workload)
+	w := e.WorkloadOf(p.Subject, p.Workload)
 	expected, err := c.expected(w)
 	if err != nil {
 		return result.Launch{}, err

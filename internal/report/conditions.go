@@ -79,6 +79,15 @@ func loads(e experiment.Experiment, seed uint64) []string {
 	}
 	last := &lines[len(lines)-1]
 	*last = strings.TrimSuffix(*last, ".") + fmt.Sprintf("; order from seed %d.", seed)
+	if len(e.Warmups) > 0 {
+		var own []string
+		for _, id := range e.Subjects { // in the order of the tables
+			if warmup, ok := e.Warmups[id]; ok {
+				own = append(own, fmt.Sprintf("%s %s", id, seconds(warmup)))
+			}
+		}
+		lines = append(lines, "Warm-up of servers that need more: at least "+english.WordSeries(own, "and")+".")
+	}
 	return lines
 }
 
@@ -166,7 +175,7 @@ func figureName(name string) string {
 // noise says what equal servers differ by.
 func noise(run *result.Run) string {
 	if len(run.Noise) == 0 {
-		return "Noise floor: not known, because it takes two valid launches of one server, one after the other."
+		return "Noise floor: not known, because it takes two valid launches of one server under one workload."
 	}
 	var floors []string // each once
 	figures := map[string][]string{}
@@ -177,21 +186,21 @@ func noise(run *result.Run) string {
 			floors = append(floors, floor)
 		}
 		figures[floor] = append(figures[floor], figureName(n.Figure))
-		fewest, most = min(fewest, n.Pairs), max(most, n.Pairs)
+		fewest, most = min(fewest, n.Repeats), max(most, n.Repeats)
 	}
 	for i, floor := range floors {
 		floors[i] = floor + " in " + english.WordSeries(figures[floor], "and")
 	}
-	pairs := strconv.Itoa(fewest)
+	repeats := strconv.Itoa(fewest)
 	if most > fewest {
-		pairs += " to " + strconv.Itoa(most)
+		repeats += " to " + strconv.Itoa(most)
 	}
-	noun := "pairs"
+	noun := "launches"
 	if most == 1 {
-		noun = "pair"
+		noun = "launch"
 	}
-	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s); a ratio within it is marked ~.",
-		strings.Join(floors, "; "), pairs, noun)
+	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s that repeated others); a ratio within it is marked ~.",
+		strings.Join(floors, "; "), repeats, noun)
 }
 
 // generator says how busy the load generator was at most.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 var start = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
@@ -125,7 +126,7 @@ func writeLaunch(t testing.TB, dir string, w experiment.Workload, l *result.Laun
 	perSecond, memory := speed(l.Subject, l.Number)
 	folder := filepath.Join(dir, l.Folder)
 	begin := l.StartedAt.Add(1300 * time.Millisecond)
-	end := begin.Add(time.Duration(w.Load.Warmup + w.Load.Duration + experiment.Duration(time.Second)))
+	end := begin.Add(time.Duration(w.Load.Warmup + w.Load.Duration + yamlfile.Duration(time.Second)))
 	warming := func(second int) float64 {
 		if l.Subject == "java" && second < 6 {
 			return perSecond * float64(4+second) / 12

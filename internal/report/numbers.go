@@ -8,7 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // significant writes a number with three significant digits, which is about what one run can tell.
@@ -40,9 +40,9 @@ func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*1e6)/1e6+0, 'f', -1, 64) // + 0, because there is a -0
 }
 
-func seconds(d experiment.Duration) string { return number(d.Seconds()) + " s" }
+func seconds(d yamlfile.Duration) string { return number(d.Seconds()) + " s" }
 
-func milliseconds(d experiment.Duration) string {
+func milliseconds(d yamlfile.Duration) string {
 	return number(float64(time.Duration(d))/float64(time.Millisecond)) + " ms"
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/published"
 	"github.com/mcp-parity/mcp-parity/internal/report"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func pointer[T any](x T) *T { return &x }
 
-func duration(d time.Duration) experiment.Duration { return experiment.Duration(d) }
+func duration(d time.Duration) yamlfile.Duration { return yamlfile.Duration(d) }
 
 const mib = 1 << 20
 
@@ -69,6 +70,7 @@ func example() *result.Run {
 		Experiment: experiment.Experiment{
 			Name: "quick", Title: "Two servers, one CPU each", Scale: 0.05, Subjects: subjects,
 			Workloads: []experiment.Workload{workload("tools_list", list), workload("fetch_external_data", fetch), each, session, search, open},
+			Warmups:   map[string]yamlfile.Duration{"python": duration(25 * time.Second)},
 		},
 		Gate: result.Gate{Vectors: 166, Known: 3, Seed: 99},
 		Environment: result.Environment{
@@ -107,7 +109,7 @@ func example() *result.Run {
 			{Workload: "steady", Subject: "go", Launches: 1, Valid: 1, Figures: figures(400)},
 			{Workload: "steady", Subject: "python", Launches: 1, Valid: 1, Figures: figures(400)},
 		},
-		Noise:     []result.Noise{{Figure: "calls_per_second", Pairs: 9, Floor: 0.05}, {Figure: "p99_ms", Pairs: 8, Floor: 0.1234}},
+		Noise:     []result.Noise{{Figure: "calls_per_second", Repeats: 9, Floor: 0.05}, {Figure: "p99_ms", Repeats: 8, Floor: 0.1234}},
 		LoadShare: 0.873,
 		Notes:     []string{"There is one CPU only."},
 	}

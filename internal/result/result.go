@@ -18,7 +18,7 @@ import (
 )
 
 // SchemaVersion is the version of run.json. It changes when a reader of the old form would go wrong.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // States of a run.
 const (
@@ -149,7 +149,7 @@ type Launch struct {
 	Block    int    `json:"block"`
 	Subject  string `json:"subject"`
 	Workload string `json:"workload"`
-	// Again marks the second launch of the reference in its block, which is compared with the first and enters no cell.
+	// Again marks a launch of the reference once more, which is for the noise floor only and enters no cell.
 	Again bool `json:"again,omitempty"`
 	// Folder holds the launch's raw files; relative to the run's folder, with slashes.
 	Folder    string    `json:"folder"`
@@ -403,8 +403,8 @@ type Ratio struct {
 type Noise struct {
 	// Figure is the name of a member of Figures; mean_ms stands for the means of operations.
 	Figure string `json:"figure"`
-	// Pairs is the number of A/A pairs with two valid launches.
-	Pairs int `json:"pairs"`
+	// Repeats is how many valid launches repeated an earlier one, of the same subject under the same workload.
+	Repeats int `json:"repeats"`
 	// Floor bounds the ratio of two equal launches: 0.06 means that up to 6 % more or less is no difference. See package stats.
 	Floor float64 `json:"floor"`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/published"
 	"github.com/mcp-parity/mcp-parity/internal/result"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 const schemaFile = "../../results/schema/run.schema.json"
@@ -25,7 +26,7 @@ func example() *result.Run {
 	cpu, low, high := 3.5, 0.4, 0.6
 	figure := result.Figure{Value: 0.5, Low: &low, High: &high}
 	ratio := &result.Ratio{Value: 0.5, Low: &low, High: &high, Pairs: 6, Same: true}
-	seconds := func(n int) experiment.Duration { return experiment.Duration(time.Duration(n) * time.Second) }
+	seconds := func(n int) yamlfile.Duration { return yamlfile.Duration(time.Duration(n) * time.Second) }
 	subjects := []string{"go", "go/stateful"}
 	return &result.Run{
 		SchemaVersion: result.SchemaVersion,
@@ -42,14 +43,14 @@ func example() *result.Run {
 					Name: "list", Subjects: subjects, Reference: "go", Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerUser,
 					Load: experiment.Load{
 						Shape: experiment.ShapeSearch, Users: 2, Warmup: seconds(1), Duration: seconds(90),
-						Objective: &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: seconds(4)},
+						Objective: &experiment.Objective{Percentile: 99, Latency: yamlfile.Duration(50 * time.Millisecond), Step: seconds(4)},
 					},
 					Calls: []experiment.Call{{Method: experiment.MethodListTools}},
 				},
 				{
 					Name: "fib", Subjects: subjects, Reference: "go", Launches: 1, Revision: "2025-11-25", Sessions: experiment.SessionsPerCall,
 					Load: experiment.Load{
-						Shape: experiment.ShapeClosed, Users: 2, Ramp: seconds(1), Sleep: experiment.Duration(100 * time.Millisecond), Warmup: seconds(2), Duration: seconds(5),
+						Shape: experiment.ShapeClosed, Users: 2, Ramp: seconds(1), Sleep: yamlfile.Duration(100 * time.Millisecond), Warmup: seconds(2), Duration: seconds(5),
 					},
 					Calls: []experiment.Call{{Tool: "calculate_fibonacci", Arguments: map[string]any{"n": 3}}},
 				},
@@ -108,7 +109,7 @@ func example() *result.Run {
 			}},
 			{Workload: "list", Subject: "go/stateful", Launches: 1, Invalid: []string{"the server did not start"}},
 		},
-		Noise:      []result.Noise{{Figure: "p50_ms", Pairs: 3, Floor: 0.05}},
+		Noise:      []result.Noise{{Figure: "p50_ms", Repeats: 3, Floor: 0.05}},
 		Judgements: []result.Judgement{{Workload: "list", Conclusion: 0, Measured: *ratio, Outcome: result.Holds}},
 		LoadShare:  0.9,
 		Notes:      []string{"a note"},
@@ -145,7 +146,7 @@ func TestSchema(t *testing.T) {
 	for _, test := range []struct{ name, old, new string }{
 		{"an unknown member", `"seed": 7`, `"seed": 7, "sead": 8`},
 		{"a missing member", `"seed": 7,`, ``},
-		{"another version", `"schema_version": 2`, `"schema_version": 3`},
+		{"another version", `"schema_version": 3`, `"schema_version": 4`},
 		{"another state", `"status": "partial"`, `"status": "running"`},
 		{"a duration that is a number", `"warmup": "1s"`, `"warmup": 1`},
 		{"a time without a date", `"finished_at": "2026-10-01T`, `"finished_at": "T`},
@@ -236,7 +237,7 @@ func TestRead(t *testing.T) {
 	good := strings.Replace(encode(t, example()), `"n": 3`, `"n": 9007199254740993`, 1) // more digits than a double has
 	for _, test := range []struct{ name, text, want string }{
 		{"good", good, ""},
-		{"another version", strings.Replace(good, `"schema_version": 2`, `"schema_version": 1`, 1), "schema_version is 1, wanted 2"},
+		{"another version", strings.Replace(good, `"schema_version": 3`, `"schema_version": 1`, 1), "schema_version is 1, wanted 3"},
 		{"not a run", "[]", "cannot unmarshal array"},
 		{"cut off", good[:100], "unexpected EOF"},
 	} {

@@ -26,26 +26,15 @@ const floorConfidence = 0.99
 // pair are two launches of the same block.
 type pair struct{ one, other *result.Launch }
 
-// pairs returns the valid launches of a subject in a workload with those of another in the same block. Those that were made again
-// are left out.
+// pairs returns the valid launches of a subject in a workload with those of another in the same block.
 func pairs(run *result.Run, workload, subject, against string) []pair {
-	return pairsOf(run, func(l result.Launch) bool { return l.Workload == workload && l.Subject == subject && !l.Again },
-		func(l result.Launch) bool { return l.Subject == against && !l.Again })
-}
-
-// againPairs returns the launches of references that were made again with the first ones of their blocks, of all workloads.
-func againPairs(run *result.Run) []pair {
-	return pairsOf(run, func(l result.Launch) bool { return l.Again }, func(l result.Launch) bool { return !l.Again })
-}
-
-func pairsOf(run *result.Run, one, other func(result.Launch) bool) []pair {
 	var found []pair
 	for i, l := range run.Launches {
-		if !one(l) || len(l.Invalid) > 0 {
+		if l.Workload != workload || l.Subject != subject || l.Again || len(l.Invalid) > 0 {
 			continue
 		}
 		j := slices.IndexFunc(run.Launches, func(o result.Launch) bool {
-			return o.Block == l.Block && o.Workload == l.Workload && (!l.Again || o.Subject == l.Subject) && len(o.Invalid) == 0 && other(o)
+			return o.Block == l.Block && o.Subject == against && len(o.Invalid) == 0
 		})
 		if j >= 0 {
 			found = append(found, pair{&run.Launches[i], &run.Launches[j]})
@@ -100,17 +89,64 @@ func ratioOf(logs []float64, floor *float64) *result.Ratio {
 // meanFigure is the name of the noise floor of operations' means.
 const meanFigure = "mean_ms"
 
-// noiseOf computes the noise floor of each figure from the A/A pairs. Their log ratios have the mean 0, because the two launches differ in
-// nothing, so that s² is the mean of their squares, with as many degrees of freedom as there are pairs; floorConfidence of such ratios are
-// within Student's quantile times s. Pairs of all workloads are put together. The floor is that of single launches: figures over several
-// differ by less. own has the launches' own percentiles, by the launch's number.
+// equals are the valid launches of one subject under one workload. There are two of them at least.
+type equals []*result.Launch
+
+// equalsOf returns all launches of the run that have equals.
+func equalsOf(run *result.Run) []equals {
+	var found []equals
+	for _, w := range run.Experiment.Workloads {
+		for _, s := range w.Subjects {
+			var launches equals
+			for i, l := range run.Launches {
+				if l.Workload == w.Name && l.Subject == s && len(l.Invalid) == 0 {
+					launches = append(launches, &run.Launches[i])
+				}
+			}
+			if len(launches) > 1 {
+				found = append(found, launches)
+			}
+		}
+	}
+	return found
+}
+
+// spread is what equal launches differ by in a figure.
+type spread struct {
+	squares float64 // of the distances of logarithms from the mean of their equals
+	freedom int     // degrees of freedom of that
+}
+
+// add adds what launches that are equal differ by. Those of which the figure is not known, or nothing, are left out.
+func (s *spread) add(launches equals, value func(result.Launch) (float64, bool)) {
+	var logs []float64
+	for _, l := range launches {
+		if v, ok := value(*l); ok && v > 0 {
+			logs = append(logs, math.Log(v))
+		}
+	}
+	if len(logs) < 2 {
+		return
+	}
+	for _, l := range logs {
+		s.squares += (l - mean(logs)) * (l - mean(logs))
+	}
+	s.freedom += len(logs) - 1
+}
+
+// noiseOf computes the noise floor of each figure from what equal launches differ by, of all subjects and workloads together. They are
+// minutes apart, so that what the machine does meanwhile is in it. The floor is that of single launches: figures over several differ by
+// less. own has the launches' own percentiles, by the launch's number.
 func noiseOf(run *result.Run, own map[int][]float64) []result.Noise {
-	again := againPairs(run)
+	all := equalsOf(run)
 	var floors []result.Noise
 	add := func(name string, value func(result.Launch) float64) {
-		logs := logRatios(again, always(value))
-		if len(logs) > 0 {
-			floors = append(floors, result.Noise{Figure: name, Pairs: len(logs), Floor: floorOf(logs, len(logs))})
+		var s spread
+		for _, launches := range all {
+			s.add(launches, always(value))
+		}
+		if s.freedom > 0 {
+			floors = append(floors, result.Noise{Figure: name, Repeats: s.freedom, Floor: s.floor(s.freedom)})
 		}
 	}
 	for _, p := range plain {
@@ -120,33 +156,30 @@ func noiseOf(run *result.Run, own map[int][]float64) []result.Noise {
 		add(p.name, func(l result.Launch) float64 { return own[l.Number][i] })
 	}
 
-	// The operations of a launch are disturbed together: there are as many degrees of freedom as launches.
-	var logs []float64
-	n := 0
-	for _, p := range again {
-		before := len(logs)
-		for _, o := range p.one.Operations {
-			logs = append(logs, logRatios([]pair{p}, meanOf(o.Method, o.Tool))...)
+	// The operations of a launch are disturbed together: they have as many degrees of freedom as launches.
+	var operations spread
+	repeats := 0
+	for _, launches := range all {
+		before := operations.freedom
+		for _, o := range launches[0].Operations {
+			operations.add(launches, meanOf(o.Method, o.Tool))
 		}
-		if len(logs) > before {
-			n++
+		if operations.freedom > before {
+			repeats += len(launches) - 1
 		}
 	}
-	if n > 0 {
-		floors = append(floors, result.Noise{Figure: meanFigure, Pairs: n, Floor: floorOf(logs, n)})
+	if repeats > 0 {
+		floors = append(floors, result.Noise{Figure: meanFigure, Repeats: repeats, Floor: operations.floor(repeats)})
 	}
 	return floors
 }
 
-// floorOf is the noise floor of log ratios that come from n pairs.
-func floorOf(logs []float64, n int) float64 {
-	var squares float64
-	for _, l := range logs {
-		squares += l * l
-	}
-	s := math.Sqrt(squares / float64(len(logs)))
-	t := stats.InvCDF(stats.TDist{V: float64(n)})(1 - (1-floorConfidence)/2)
-	return max(MinFloor, math.Expm1(t*s))
+// floor is by what factor more than 1 the greater of two equal launches is at most, in floorConfidence of all cases: the difference of two
+// logarithms has twice the variance of one, and is within Student's quantile times its standard deviation.
+func (s spread) floor(freedom int) float64 {
+	deviation := math.Sqrt(2 * s.squares / float64(s.freedom))
+	t := stats.InvCDF(stats.TDist{V: float64(freedom)})(1 - (1-floorConfidence)/2)
+	return max(MinFloor, math.Expm1(t*deviation))
 }
 
 // floor returns the noise floor of a figure of the run, or nil.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 )
 
@@ -61,35 +62,43 @@ func TestRatio(t *testing.T) {
 func TestFloorHolds(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, test := range []struct {
-		name            string
-		launches, pairs int
-		noise           []float64 // of each workload, in the logarithm
+		name     string
+		launches int       // under each workload, of which one enters no figure if there are two
+		noise    []float64 // of each workload, in the logarithm
 	}{
-		{"one launch, three A/A pairs", 1, 3, []float64{0.05, 0.05, 0.05, 0.05, 0.05}},
-		{"one launch, three A/A pairs, unequal noise", 1, 3, []float64{0.02, 0.03, 0.05, 0.06, 0.1}},
-		{"a quiet machine", 1, 3, []float64{0.01, 0.01, 0.01, 0.01, 0.01}},
-		{"three launches, three A/A pairs", 3, 3, []float64{0.05, 0.1}},
-		{"three launches, one A/A pair", 3, 1, []float64{0.05}},
-		{"six launches", 6, 12, []float64{0.05, 0.05, 0.1, 0.1}},
+		{"one launch and one again", 2, []float64{0.05, 0.05, 0.05, 0.05}},
+		{"one launch and one again, unequal noise", 2, []float64{0.02, 0.03, 0.05, 0.1}},
+		{"a quiet machine", 2, []float64{0.01, 0.01, 0.01, 0.01}},
+		{"one workload, one launch and one again", 2, []float64{0.05}},
+		{"three launches", 3, []float64{0.05, 0.1}},
+		{"three launches, one workload", 3, []float64{0.05}},
+		{"six launches", 6, []float64{0.05, 0.05, 0.1, 0.1}},
 	} {
+		// run returns the figures of a run, and its noise floor.
+		run := func() (figures []float64, floor float64) {
+			var s spread
+			for _, noise := range test.noise {
+				var launches equals
+				var values []float64
+				for range test.launches {
+					values = append(values, math.Exp(noise*random.NormFloat64()))
+					launches = append(launches, &result.Launch{ReadySeconds: values[len(values)-1]})
+				}
+				s.add(launches, always(func(l result.Launch) float64 { return l.ReadySeconds }))
+				if test.launches == 2 {
+					values = values[:1]
+				}
+				figures = append(figures, overLaunches(values).Value)
+			}
+			return figures, s.floor(s.freedom)
+		}
 		within, figures := 0, 0
 		for range 2000 {
-			var again []float64
-			for range test.pairs {
-				noise := test.noise[random.IntN(len(test.noise))]
-				again = append(again, noise*random.NormFloat64()-noise*random.NormFloat64())
-			}
-			floor := floorOf(again, test.pairs)
-			for _, noise := range test.noise {
-				run := func() float64 {
-					var values []float64
-					for range test.launches {
-						values = append(values, math.Exp(noise*random.NormFloat64()))
-					}
-					return overLaunches(values).Value
-				}
+			one, floor := run()
+			other, _ := run()
+			for i := range one {
 				figures++
-				if math.Abs(math.Log(run()/run())) < math.Log1p(floor) {
+				if math.Abs(math.Log(one[i]/other[i])) < math.Log1p(floor) {
 					within++
 				}
 			}
@@ -102,28 +111,61 @@ func TestFloorHolds(t *testing.T) {
 	}
 }
 
+// The floor follows from what equal launches differ by, whatever their level is.
+func TestFloor(t *testing.T) {
+	launch := func(number int, subject, workload string, rate float64, invalid ...string) result.Launch {
+		return result.Launch{Number: number, Subject: subject, Workload: workload, ReadySeconds: rate, Invalid: invalid}
+	}
+	w := experiment.Workload{Name: "a", Subjects: []string{"go", "java"}}
+	other := experiment.Workload{Name: "b", Subjects: w.Subjects}
+	run := &result.Run{Experiment: experiment.Experiment{Workloads: []experiment.Workload{w, other}}, Launches: []result.Launch{
+		launch(1, "go", "a", 100), launch(2, "java", "a", 7), launch(3, "go", "b", 50, "bad"), launch(4, "java", "b", 8),
+		launch(5, "go", "a", 110), launch(6, "java", "a", 7*1.1*1.1), launch(7, "go", "b", 400), launch(8, "go", "b", 400),
+		launch(9, "java", "a", 7*1.1), launch(10, "java", "b", 0),
+	}}
+	var s spread
+	var groups [][]int
+	for _, launches := range equalsOf(run) {
+		var group []int
+		for _, l := range launches {
+			group = append(group, l.Number)
+		}
+		groups = append(groups, group)
+		s.add(launches, always(func(l result.Launch) float64 { return l.ReadySeconds }))
+	}
+	if want := [][]int{{1, 5}, {2, 6, 9}, {7, 8}, {4, 10}}; !slices.EqualFunc(groups, want, slices.Equal) {
+		t.Errorf("equal launches are %v, wanted %v", groups, want)
+	}
+	step := math.Log(1.1)
+	if want := 0.5 + 2; s.freedom != 1+2+1 || math.Abs(s.squares/(step*step)-want) > 1e-9 {
+		t.Errorf("%d degrees of freedom, squares of %v steps, wanted 4 and %v", s.freedom, s.squares/(step*step), want)
+	}
+	// Student's quantile with four degrees of freedom is 4.6041.
+	if got, want := s.floor(4), math.Exp(4.6041*math.Sqrt(2*2.5/4)*step)-1; math.Abs(got/want-1) > 1e-4 {
+		t.Errorf("the floor is %v, wanted %v", got, want)
+	}
+	if got := (spread{squares: 1e-9, freedom: 4}).floor(4); got != MinFloor {
+		t.Errorf("the floor of almost no noise is %v, wanted %v", got, MinFloor)
+	}
+}
+
 func TestPairs(t *testing.T) {
 	launch := func(number, block int, workload, subject string, again bool, invalid ...string) result.Launch {
 		return result.Launch{Number: number, Block: block, Workload: workload, Subject: subject, Again: again, Invalid: invalid}
 	}
 	run := &result.Run{Launches: []result.Launch{
-		launch(1, 1, "a", "go", true), launch(2, 1, "a", "java", false), launch(3, 1, "a", "go", false),
-		launch(4, 2, "a", "go", false, "bad"), launch(5, 2, "a", "java", false),
-		launch(6, 3, "a", "java", false), launch(7, 3, "a", "go", false), launch(8, 3, "a", "go", true, "bad"),
-		launch(9, 4, "b", "java", false), launch(10, 4, "b", "go", false), launch(11, 4, "b", "go", true),
+		launch(1, 1, "a", "java", false), launch(2, 1, "a", "go", false),
+		launch(3, 2, "a", "go", false, "bad"), launch(4, 2, "a", "java", false),
+		launch(5, 3, "a", "java", false), launch(6, 3, "a", "go", false),
+		launch(7, 4, "b", "java", false), launch(8, 4, "b", "go", false),
+		launch(9, 5, "a", "go", true), launch(10, 6, "b", "go", true),
 	}}
-	numbers := func(pairs []pair) [][2]int {
-		var n [][2]int
-		for _, p := range pairs {
-			n = append(n, [2]int{p.one.Number, p.other.Number})
-		}
-		return n
+	var got [][2]int
+	for _, p := range pairs(run, "a", "java", "go") {
+		got = append(got, [2]int{p.one.Number, p.other.Number})
 	}
-	if got, want := numbers(pairs(run, "a", "java", "go")), [][2]int{{2, 3}, {6, 7}}; !slices.Equal(got, want) {
+	if want := [][2]int{{1, 2}, {5, 6}}; !slices.Equal(got, want) {
 		t.Errorf("java with go under a: got %v, wanted %v", got, want)
-	}
-	if got, want := numbers(againPairs(run)), [][2]int{{1, 3}, {11, 10}}; !slices.Equal(got, want) {
-		t.Errorf("A/A: got %v, wanted %v", got, want)
 	}
 }
 

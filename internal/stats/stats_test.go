@@ -20,14 +20,15 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 var t0 = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
 
-func whole(seconds int) experiment.Duration {
-	return experiment.Duration(time.Duration(seconds) * time.Second)
+func whole(seconds int) yamlfile.Duration {
+	return yamlfile.Duration(time.Duration(seconds) * time.Second)
 }
 
 var budget = result.Budget{ServerCPUs: []int{1}, GeneratorCPUs: []int{0}}
@@ -286,7 +287,7 @@ var capacity = experiment.Workload{
 	Name: "capacity", Subjects: []string{"go"}, Reference: "go", Launches: 1,
 	Load: experiment.Load{
 		Shape: experiment.ShapeSearch, Users: 5, Warmup: whole(4), Duration: whole(6),
-		Objective: &experiment.Objective{Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: whole(4)},
+		Objective: &experiment.Objective{Percentile: 99, Latency: yamlfile.Duration(50 * time.Millisecond), Step: whole(4)},
 	},
 	Calls: []experiment.Call{{Tool: "calculate_fibonacci"}},
 }
@@ -501,8 +502,7 @@ func TestLastRate(t *testing.T) {
 	}
 }
 
-// run is a run of a reference and a server of about half its speed under one workload with the upstream tool, n blocks with an A/A pair in
-// every other one, or in the only one; upstream is four times as fast as needed.
+// run is a run of a reference and a server of about half its speed under one workload with the upstream tool, in n rounds; upstream is four times as fast as needed.
 func run(t *testing.T, n int) (*result.Run, string) {
 	t.Helper()
 	w := experiment.Workload{
@@ -584,8 +584,8 @@ func TestSummarise(t *testing.T) {
 	var names []string
 	for _, n := range r.Noise {
 		names = append(names, n.Figure)
-		if n.Pairs != 3 || n.Floor < stats.MinFloor {
-			t.Errorf("noise of %s is %+v, wanted that of 3 pairs", n.Figure, n)
+		if n.Repeats != 10 || n.Floor < stats.MinFloor {
+			t.Errorf("noise of %s is %+v, wanted that of five launches of each server that repeat the first", n.Figure, n)
 		}
 	}
 	if text, err := json.Marshal(f); err != nil || !slices.Contains(names, "mean_ms") {
@@ -597,7 +597,7 @@ func TestSummarise(t *testing.T) {
 			}
 		}
 	}
-	if want := 15 * 9.0 / 150; !near(r.LoadShare, want) {
+	if want := 12 * 9.0 / 120; !near(r.LoadShare, want) {
 		t.Errorf("the load's share is %v, wanted %v", r.LoadShare, want)
 	}
 	r.Launches = r.Launches[:4]
@@ -615,7 +615,7 @@ func TestSummarise(t *testing.T) {
 func TestUpstreamsLoad(t *testing.T) {
 	r, dir := run(t, 6)
 	summarise(t, r, dir)
-	if u := r.Upstream; u.FastestSubject != "go" || !near(u.AskedPerSecond, 113) {
+	if u := r.Upstream; u.FastestSubject != "go" || !near(u.AskedPerSecond, 112) {
 		t.Errorf("upstream is %+v", u)
 	}
 }
@@ -671,7 +671,7 @@ func TestSlowUpstreamMakesItsLaunchesInvalid(t *testing.T) {
 	summarise(t, r, dir)
 	for _, subject := range []string{"go", "node"} {
 		c := r.Cell("fetch", subject)
-		if c.Figures != nil || len(c.Invalid) != 1 || !strings.Contains(c.Invalid[0], "upstream serves 299 calls/s, less than 3 times the 105 that go asked") {
+		if c.Figures != nil || len(c.Invalid) != 1 || !strings.Contains(c.Invalid[0], "upstream serves 299 calls/s, less than 3 times the 104 that go asked") {
 			t.Errorf("fetch %s: got %+v, wanted it invalid because of upstream", subject, c)
 		}
 	}

@@ -20,7 +20,7 @@ func Summarise(run *result.Run, dir string) error {
 	}
 	for i := range run.Launches {
 		l := &run.Launches[i]
-		l.Invalid = Judge(workload[l.Workload], *l)
+		l.Invalid = Judge(run.Experiment.WorkloadOf(l.Subject, l.Workload), *l)
 	}
 	if run.Upstream != nil {
 		judgeUpstream(run, workload)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-parity/mcp-parity/internal/experiment"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // noisy makes a series of that shape with noise of that share of it, other noise for each seed.
@@ -210,7 +211,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-func seconds(n int) experiment.Duration { return experiment.Duration(time.Duration(n) * time.Second) }
+func seconds(n int) yamlfile.Duration { return yamlfile.Duration(time.Duration(n) * time.Second) }
 
 // TestSlowStarter is a JVM on one CPU, which becomes faster for a minute: a window that begins too early must not pass for a steady one
 // without showing it.

@@ -10,12 +10,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // profiles are the wire revisions that the gate knows.
 var profiles = []string{"2025-11-25", "2026-07-28"}
+
+// maxWarmup is more than any server should take: each launch waits for it.
+const maxWarmup = yamlfile.Duration(10 * time.Minute)
 
 // reserved are set by the harness at every start.
 var reserved = []string{"HOST", "PORT", "UPSTREAM_URL"}
@@ -136,6 +140,9 @@ func (c *checker) subject(s Subject) {
 		c.fail("profiles", "must have %q, which every server speaks", profiles[0])
 	}
 	c.profiles("profiles", s.Profiles)
+	if s.Warmup < 0 || s.Warmup > maxWarmup || time.Duration(s.Warmup)%time.Second != 0 {
+		c.fail("warmup", "%s; it must be whole seconds, up to %s", s.Warmup, maxWarmup)
+	}
 	c.env("env", s.Env)
 	seen := map[string]bool{}
 	for i, v := range s.Variants {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // Subject is one server under test, as its subject.yaml describes it.
@@ -26,6 +28,8 @@ type Subject struct {
 	Port int `yaml:"port"`
 	// Profiles are the wire revisions that the gate runs.
 	Profiles []string `yaml:"profiles"`
+	// Warmup is how long the server is under load before anything can count, where that is longer than what an experiment says. 0 is no time.
+	Warmup yamlfile.Duration `yaml:"warmup"`
 	// Env is added to the environment of every start.
 	Env map[string]string `yaml:"env"`
 	// Variants are other settings of the same code. They are gated too.

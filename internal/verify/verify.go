@@ -197,7 +197,7 @@ func (r *Result) recompute(dir string, stored any, text []byte) error {
 		folders[l.Folder] = l.Number
 		p := plan[i]
 		l.Number, l.Block, l.Subject, l.Workload, l.Again = p.Number, p.Block, p.Subject, p.Workload, p.Again
-		r.observe(dir, e.Workload(l.Workload), run.Budget, i, l)
+		r.observe(dir, e.WorkloadOf(l.Subject, l.Workload), run.Budget, i, l)
 	}
 	if err := stats.Summarise(run, dir); err != nil {
 		return fmt.Errorf("recompute the figures: %w", err)

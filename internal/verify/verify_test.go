@@ -24,7 +24,7 @@ func TestUntouched(t *testing.T) {
 		name     string
 		dir      string
 		launches int
-	}{{"complete", verifytest.Run(t), 14}, {"interrupted", verifytest.Partial(t, 5), 5}} {
+	}{{"complete", verifytest.Run(t), 12}, {"interrupted", verifytest.Partial(t, 5), 5}} {
 		found, err := verify.Folder(test.dir)
 		if err != nil {
 			t.Fatal(err)
@@ -104,17 +104,17 @@ func TestAltered(t *testing.T) {
 			func(t *testing.T, dir string) { move(t, filepath.Join(dir, first, "tools_list.response.hlog")) },
 			[]string{"run.json /launches/0/operations/0/latency/"}, nil},
 		{"a digit of a table",
-			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), "| 183 |", "| 184 |") },
-			[]string{"report.md: altered: ", "report.md line 5: stored \"| **closed** | go | 184"},
+			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), "| 186 |", "| 187 |") },
+			[]string{"report.md: altered: ", "report.md line 5: stored \"| **closed** | go | 187"},
 			[]string{"report.md line 5: "}},
 		{"a line more in the report",
 			func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "report.md"), "# Tiny", "More\n# Tiny") },
 			[]string{"report.md line 1: stored \"More\", recomputed \"# Tiny\""}, nil},
-		{"a figure", inRun(`"value": 183`, `"value": 193`), []string{"run.json: altered: ", "run.json /cells/0/figures/calls_per_second/value: stored 193, recomputed 183", "report.md line 5: "},
-			[]string{"run.json /cells/0/figures/calls_per_second/value: stored 193"}},
-		{"an interval", inRun(`"low": 0.28`, `"low": 0.29`), []string{"run.json /cells/1/figures/ratio/low: stored 0.29"}, nil},
+		{"a figure", inRun(`"value": 186`, `"value": 196`), []string{"run.json: altered: ", "run.json /cells/0/figures/calls_per_second/value: stored 196, recomputed 186", "report.md line 5: "},
+			[]string{"run.json /cells/0/figures/calls_per_second/value: stored 196"}},
+		{"an interval", inRun(`"low": 0.40`, `"low": 0.41`), []string{"run.json /cells/1/figures/ratio/low: stored 0.41"}, nil},
 		{"a ratio that can be told apart", inRun(`"same": true`, `"same": false`), []string{"run.json /cells/3/figures/ratio/same: stored false, recomputed true"}, nil},
-		{"the noise floor", inRun(`"floor": 0.05`, `"floor": 0.06`), []string{"run.json /noise/0/floor: stored 0.06, recomputed 0.05"}, nil},
+		{"the noise floor", inRun(`"floor": 0.05`, `"floor": 0.06`), []string{"run.json /noise/5/floor: stored 0.06, recomputed 0.05"}, nil},
 		{"a judgement", inRun(`"outcome": "smaller"`, `"outcome": "holds"`), []string{`run.json /judgements/0/outcome: stored "holds", recomputed "smaller"`}, nil},
 		{"a published ratio", inRun(`"ratio": 20`, `"ratio": 2`), []string{`run.json /judgements/0/outcome: stored "smaller", recomputed "holds"`}, nil},
 		{"the share of the load", inRun(`"load_share": 0.`, `"load_share": 0.9`), []string{"run.json /load_share: stored 0.9"}, nil},
@@ -131,24 +131,25 @@ func TestAltered(t *testing.T) {
 		{"peak memory", inRun(`"memory_peak_bytes": 2`, `"memory_peak_bytes": 1`), []string{"run.json /launches/0/server/memory_peak_bytes: stored "}, nil},
 		{"the seed", inRun(`"seed": 7`, `"seed": 8`), []string{"run.json /launches/"}, nil},
 		{"a block", inRun(`"block": 1`, `"block": 2`), []string{"run.json /launches/0/block: stored 2, recomputed 1"}, nil},
-		{"a launch that was made again", inRun("      \"again\": true,\n", ""), []string{"run.json /launches/0/again: stored absent, recomputed true"}, nil},
+		{"a launch that was made again", inRun("      \"block\": 1,\n", "      \"block\": 1,\n      \"again\": true,\n"), []string{"run.json /launches/0/again: stored true, recomputed absent"}, nil},
 		{"upstream's rate", inRun(`"capacity_per_second": 12345`, `"capacity_per_second": 123`), []string{"run.json /cells/0/invalid: "}, nil},
+		{"a warm-up", inRun(`"node": "5s"`, `"node": "4s"`), []string{"run.json /launches/"}, nil},
 		{"a verdict", inRun("      \"invalid\": [\n        \"the server did not start: it exited with 2\"\n      ]", `      "invalid": ["bad luck"]`),
-			[]string{"run.json /launches/13/invalid/0: stored \"bad luck\", recomputed \"the server did not start"}, nil},
+			[]string{"run.json /launches/11/invalid/0: stored \"bad luck\", recomputed \"the server did not start"}, nil},
 		{"the folder of another launch", inRun(`"folder": "launches/002-node-open"`, `"folder": "launches/001-go-open"`), []string{"run.json /launches/1/folder: stored launches/001-"}, nil},
 		{"a rate of a search", inRun(`"asked_per_second": 32`, `"asked_per_second": 33`), []string{"run.json /launches/3/search/0: stored a rate of 33 (confirming: false), but the search goes on with 32"}, nil},
 		{"the folder of a step", inRun("004-node-capacity/steps/01-r32", "004-node-capacity/steps/02-r45"),
 			[]string{"run.json /launches/3/search/0/folder: stored launches/004-node-capacity/steps/02-r45, wanted launches/004-node-capacity/steps/01-r32"}, nil},
 		{"an objective", inRun(`"latency": "50ms"`, `"latency": "61ms"`), []string{"run.json /launches/3/search"}, nil},
-		{"a step that was met", inRun(`"met": false`, `"met": true`), []string{"run.json /launches/3/search/2/met: stored true, recomputed false"}, nil},
-		{"the last step", cutSearch, []string{"run.json /launches/3/search: stored 6 steps, but the search goes on with 45"}, nil},
-		{"fewer launches in the experiment", inRun(`"launches": 2`, `"launches": 1`), []string{"run.json /launches: stored 14 launches of a complete run, but the experiment has 1"}, nil},
-		{"more launches in the experiment", inRun(`"launches": 2`, `"launches": 3`), []string{"run.json /launches: stored 14 launches of a complete run, but the experiment has 1"}, nil},
+		{"a step that was met", inRun(`"met": false`, `"met": true`), []string{"run.json /launches/2/search/2/met: stored true, recomputed false"}, nil},
+		{"the last step", cutSearch, []string{"run.json /launches/2/search: stored 6 steps, but the search goes on with 96"}, nil},
+		{"fewer launches in the experiment", inRun(`"launches": 2`, `"launches": 1`), []string{"run.json /launches: stored 12 launches of a complete run, but the experiment has 10"}, nil},
+		{"more launches in the experiment", inRun(`"launches": 2`, `"launches": 3`), []string{"run.json /launches: stored 12 launches of a complete run, but the experiment has 14"}, nil},
 		{"more launches than can be", inRun(`"launches": 2`, `"launches": 200000000`), []string{"run.json /experiment/workloads/0/launches: does not satisfy results/schema/run.schema.json: maximum"}, nil},
 		{"the state", inRun(`"status": "complete"`, `"status": "partial"`), []string{`run.json /status: stored "partial", recomputed "complete"`}, nil},
 		{"the reference", inRun(`"reference": "go"`, `"reference": "java"`), []string{"run.json /experiment/workloads/0/reference: stored java"}, nil},
 		{"the form", inRun(`"ok": 450`, `"ok": -450`), []string{"run.json /launches/0/counts/ok: does not satisfy results/schema/run.schema.json: minimum"}, nil},
-		{"another version", inRun(`"schema_version": 2`, `"schema_version": 1`), []string{"run.json /schema_version: stored 1, wanted 2: verify it with the release"}, nil},
+		{"another version", inRun(`"schema_version": 3`, `"schema_version": 1`), []string{"run.json /schema_version: stored 1, wanted 3: verify it with the release"}, nil},
 		{"an unknown member", inRun(`"seed": 7`, `"sead": 7`),
 			[]string{"run.json: does not satisfy results/schema/run.schema.json: missing property 'seed'", "run.json: does not satisfy results/schema/run.schema.json: additional properties 'sead'"}, nil},
 		{"not JSON", inRun(`{`, `[`), []string{"run.json: not JSON: "}, nil},
@@ -266,7 +267,7 @@ func cutSearch(t *testing.T, dir string) {
 func TestInterrupted(t *testing.T) {
 	dir := verifytest.Partial(t, 5)
 	edit(t, filepath.Join(dir, "run.json"), `"status": "partial"`, `"status": "complete"`)
-	expect(t, dir, []string{"run.json: altered", "run.json /launches: stored 5 launches of a complete run, but the experiment has 14"})
+	expect(t, dir, []string{"run.json: altered", "run.json /launches: stored 5 launches of a complete run, but the experiment has 12"})
 }
 
 func TestMissingRun(t *testing.T) {

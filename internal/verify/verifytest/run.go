@@ -16,6 +16,7 @@ import (
 	"github.com/mcp-parity/mcp-parity/internal/search"
 	"github.com/mcp-parity/mcp-parity/internal/stats"
 	"github.com/mcp-parity/mcp-parity/internal/stats/statstest"
+	"github.com/mcp-parity/mcp-parity/internal/yamlfile"
 )
 
 // launchLength is from one launch's start to the next one's.
@@ -60,7 +61,7 @@ func Partial(t testing.TB, launches int) string {
 			StartedAt: start.Add(time.Duration(i) * launchLength), EndedAt: start.Add(time.Duration(i+1)*launchLength - time.Second),
 			Folder: fmt.Sprintf("launches/%03d-%s-%s", p.Number, p.Subject, p.Workload),
 		}
-		w := run.Experiment.Workload(p.Workload)
+		w := run.Experiment.WorkloadOf(p.Subject, p.Workload)
 		if p.Number < len(plan) {
 			load(t, folder.Path(), w, run.Budget, &l)
 		} else {
@@ -99,13 +100,13 @@ func tiny() experiment.Experiment {
 	}
 	list := experiment.Call{Method: experiment.MethodListTools}
 	return experiment.Experiment{
-		Name: "tiny", Title: "Tiny", Published: "paper", Scale: 1, Subjects: subjects,
+		Name: "tiny", Title: "Tiny", Published: "paper", Scale: 1, Subjects: subjects, Warmups: map[string]yamlfile.Duration{"node": seconds(5)},
 		Workloads: []experiment.Workload{
 			workload("closed", experiment.Load{Shape: experiment.ShapeClosed}, list,
 				experiment.Call{Tool: stats.ToolCallingUpstream, Arguments: map[string]any{"endpoint": "/items/1"}}),
 			workload("open", experiment.Load{Shape: experiment.ShapeOpen, Rate: 50}, list),
 			workload("capacity", experiment.Load{Shape: experiment.ShapeSearch, Objective: &experiment.Objective{
-				Percentile: 99, Latency: experiment.Duration(50 * time.Millisecond), Step: seconds(4),
+				Percentile: 99, Latency: yamlfile.Duration(50 * time.Millisecond), Step: seconds(4),
 			}}, list),
 		},
 	}
@@ -124,7 +125,7 @@ func table() *published.Table {
 	}
 }
 
-func seconds(n int) experiment.Duration { return experiment.Duration(time.Duration(n) * time.Second) }
+func seconds(n int) yamlfile.Duration { return yamlfile.Duration(time.Duration(n) * time.Second) }
 
 // load writes the raw files of a launch, the later the slower.
 func load(t testing.TB, runDir string, w experiment.Workload, b result.Budget, l *result.Launch) {
