@@ -199,7 +199,7 @@ func noise(run *result.Run) string {
 	if most == 1 {
 		noun = "launch"
 	}
-	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s that repeated others); a ratio within it is marked ~.",
+	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s that repeated others); a ratio of two launches within it is marked ~.",
 		strings.Join(floors, "; "), repeats, noun)
 }
 

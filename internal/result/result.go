@@ -395,7 +395,7 @@ type Ratio struct {
 	High *float64 `json:"high,omitempty"`
 	// Pairs is the number of blocks with two valid launches.
 	Pairs int `json:"pairs"`
-	// Same means that the two cannot be told apart: the interval reaches 1, or the difference is within the noise floor.
+	// Same means that the two cannot be told apart: the interval reaches 1; or, without an interval, the difference is within the noise floor.
 	Same bool `json:"same,omitempty"`
 }
 

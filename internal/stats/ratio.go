@@ -60,7 +60,8 @@ func logRatios(pairs []pair, value func(result.Launch) (float64, bool)) []float6
 // have in common cancels out (Bulej et al., "Duet Benchmarking", arXiv 2001.05811).
 //
 // With six pairs or more it is their median, and nothing is assumed of their distribution; with fewer, the geometric mean with Student's
-// interval, which takes the logarithms for normal: there is no other way to an interval with so few.
+// interval, which takes the logarithms for normal: there is no other way to an interval with so few. One pair has none, and there the noise
+// floor says what is a difference. The interval knows more: what the machine does from one block to the next is in the floor, and not in it.
 func ratioOf(logs []float64, floor *float64) *result.Ratio {
 	if len(logs) == 0 {
 		return nil
@@ -73,16 +74,14 @@ func ratioOf(logs []float64, floor *float64) *result.Ratio {
 		s = benchmath.AssumeNormal.Summary(sample, confidence)
 	}
 	r := &result.Ratio{Value: math.Exp(s.Center), Pairs: len(logs)}
-	if len(logs) > 1 {
-		low, high := math.Exp(s.Lo), math.Exp(s.Hi)
-		r.Low, r.High = &low, &high
-		r.Same = low <= 1 && high >= 1
+	within := func(floor float64) bool { return math.Abs(s.Center) <= math.Log1p(floor) }
+	if len(logs) == 1 {
+		r.Same = floor == nil || within(*floor)
+		return r
 	}
-	known := MinFloor
-	if floor != nil {
-		known = *floor
-	}
-	r.Same = r.Same || math.Abs(s.Center) <= math.Log1p(known) || len(logs) == 1 && floor == nil
+	low, high := math.Exp(s.Lo), math.Exp(s.Hi)
+	r.Low, r.High = &low, &high
+	r.Same = low <= 1 && high >= 1 || within(MinFloor)
 	return r
 }
 
