@@ -104,6 +104,70 @@ func TestFresh(t *testing.T) {
 	}
 }
 
+// tableFigures are the columns of a table, by the names of their noise floors.
+var tableFigures = map[string]func(*result.Figures) result.Figure{
+	"calls_per_second":     func(f *result.Figures) result.Figure { return f.CallsPerSecond },
+	"p50_ms":               func(f *result.Figures) result.Figure { return f.P50MS },
+	"p95_ms":               func(f *result.Figures) result.Figure { return f.P95MS },
+	"p99_ms":               func(f *result.Figures) result.Figure { return f.P99MS },
+	"cpu_seconds_per_1000": func(f *result.Figures) result.Figure { return f.CPUSecondsPer1000 },
+	"memory_idle_bytes":    func(f *result.Figures) result.Figure { return f.MemoryIdle },
+	"memory_peak_bytes":    func(f *result.Figures) result.Figure { return f.MemoryPeak },
+}
+
+// TestNoiseFloor compares two committed runs that were made alike, of the same servers on the same machine: at least 19 of 20 figures of each
+// server must differ by less than the noise floor that either run prints. docs/methodology.md refers to it.
+func TestNoiseFloor(t *testing.T) {
+	alike := map[string][]*result.Run{}
+	for _, folder := range published(t) {
+		run, err := result.Read(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprint(run.Command, " at ", run.Environment.Commit)
+		alike[key] = append(alike[key], run)
+	}
+	pairs := 0
+	for key, runs := range alike {
+		if len(runs) < 2 {
+			continue
+		}
+		pairs++
+		one, other := runs[0], runs[1]
+		for _, floors := range [][]result.Noise{one.Noise, other.Noise} {
+			for _, subject := range one.Experiment.Subjects {
+				within, figures := 0, 0
+				for _, n := range floors {
+					value := tableFigures[n.Figure]
+					if value == nil {
+						continue
+					}
+					for _, w := range one.Experiment.Workloads {
+						a, b := one.Cell(w.Name, subject), other.Cell(w.Name, subject)
+						if a == nil || b == nil || a.Figures == nil || b.Figures == nil {
+							continue
+						}
+						x, y := value(a.Figures).Value, value(b.Figures).Value
+						figures++
+						if max(x/y, y/x) <= 1+n.Floor {
+							within++
+						} else {
+							t.Logf("%s of %s under %s: %.4g and %.4g, with a floor of %.1f %%", n.Figure, subject, w.Name, x, y, 100*n.Floor)
+						}
+					}
+				}
+				t.Logf("%s, %s: %d of %d figures are within the noise floor", key, subject, within, figures)
+				if 20*within < 19*figures || figures < 20 {
+					t.Errorf("%s, %s: %d of %d figures are within the noise floor, wanted 19 of 20", key, subject, within, figures)
+				}
+			}
+		}
+	}
+	if pairs == 0 {
+		t.Error("no two committed runs were made alike: run quick twice at one commit")
+	}
+}
+
 // newest returns the newest run of each experiment, by the experiment's name.
 func newest(runs []*result.Run) []*result.Run {
 	sorted := slices.SortedFunc(slices.Values(runs), func(a, b *result.Run) int {
