@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-parity/mcp-parity/internal/experiment"
 	"github.com/mcp-parity/mcp-parity/internal/report"
 	"github.com/mcp-parity/mcp-parity/internal/result"
 	"github.com/mcp-parity/mcp-parity/internal/verify"
@@ -115,8 +117,8 @@ var tableFigures = map[string]func(*result.Figures) result.Figure{
 	"memory_peak_bytes":    func(f *result.Figures) result.Figure { return f.MemoryPeak },
 }
 
-// TestNoiseFloor compares two committed runs that were made alike, of the same servers on the same machine: at least 19 of 20 figures of each
-// server must differ by less than the noise floor that either run prints. docs/methodology.md refers to it.
+// TestNoiseFloor compares two committed runs that were made alike, one after the other: at least 19 of 20 figures of the reference, of whose
+// launches the floor is made, must differ by less than the noise floor that either run prints. docs/methodology.md refers to it.
 func TestNoiseFloor(t *testing.T) {
 	alike := map[string][]*result.Run{}
 	for _, folder := range published(t) {
@@ -124,48 +126,47 @@ func TestNoiseFloor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := fmt.Sprint(run.Command, " at ", run.Environment.Commit)
+		key := run.Command + " at " + run.Environment.Commit
 		alike[key] = append(alike[key], run)
 	}
-	pairs := 0
+	maps.DeleteFunc(alike, func(_ string, runs []*result.Run) bool { return len(runs) < 2 })
+	if len(alike) == 0 {
+		t.Error("no two committed runs were made alike: run quick twice at one commit")
+	}
 	for key, runs := range alike {
-		if len(runs) < 2 {
-			continue
-		}
-		pairs++
-		one, other := runs[0], runs[1]
-		for _, floors := range [][]result.Noise{one.Noise, other.Noise} {
-			for _, subject := range one.Experiment.Subjects {
-				within, figures := 0, 0
-				for _, n := range floors {
-					value := tableFigures[n.Figure]
-					if value == nil {
-						continue
-					}
-					for _, w := range one.Experiment.Workloads {
-						a, b := one.Cell(w.Name, subject), other.Cell(w.Name, subject)
-						if a == nil || b == nil || a.Figures == nil || b.Figures == nil {
-							continue
-						}
-						x, y := value(a.Figures).Value, value(b.Figures).Value
-						figures++
-						if max(x/y, y/x) <= 1+n.Floor {
-							within++
-						} else {
-							t.Logf("%s of %s under %s: %.4g and %.4g, with a floor of %.1f %%", n.Figure, subject, w.Name, x, y, 100*n.Floor)
-						}
-					}
-				}
-				t.Logf("%s, %s: %d of %d figures are within the noise floor", key, subject, within, figures)
-				if 20*within < 19*figures || figures < 20 {
-					t.Errorf("%s, %s: %d of %d figures are within the noise floor, wanted 19 of 20", key, subject, within, figures)
-				}
+		for i, run := range runs[:2] {
+			within, figures := 0, 0
+			for _, w := range run.Experiment.Workloads {
+				ok, all := withinFloor(t, run, runs[1-i], w)
+				within, figures = within+ok, figures+all
+			}
+			t.Logf("%s: %d of %d figures are within the noise floor of %s", key, within, figures, run.ID)
+			if figures < 20 || 20*within < 19*figures {
+				t.Errorf("%s: %d of %d figures are within the noise floor of %s, wanted 19 of 20", key, within, figures, run.ID)
 			}
 		}
 	}
-	if pairs == 0 {
-		t.Error("no two committed runs were made alike: run quick twice at one commit")
+}
+
+// withinFloor counts the figures of a workload's reference that differ between two runs by less than the first one's noise floor.
+func withinFloor(t *testing.T, run, other *result.Run, w experiment.Workload) (within, figures int) {
+	t.Helper()
+	a, b := run.Cell(w.Name, w.Reference).Figures, other.Cell(w.Name, w.Reference).Figures
+	if a == nil || b == nil {
+		t.Errorf("%s has no valid launch of %s in %s or in %s", w.Name, w.Reference, run.ID, other.ID)
+		return 0, 0
 	}
+	for _, n := range run.Noise {
+		if of := tableFigures[n.Figure]; of != nil {
+			x, y := of(a).Value, of(b).Value
+			t.Logf("%s %s of %s: %.4g and %.4g, the noise floor is %.1f %%", w.Name, n.Figure, w.Reference, x, y, 100*n.Floor)
+			figures++
+			if max(x/y, y/x) <= 1+n.Floor {
+				within++
+			}
+		}
+	}
+	return within, figures
 }
 
 // newest returns the newest run of each experiment, by the experiment's name.
