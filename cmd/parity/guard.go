@@ -108,9 +108,9 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
 			versions[v.label] = found
 		}
 
-		e.Warmups = nil
+		e.Warmups = nil // those of the experiment's subjects
 		if own := max(versions[guard.Base].target.Warmup, versions[guard.Head].target.Warmup); own > 0 && *warmup == 0 {
-			e.Warmups = map[string]yamlfile.Duration{guard.Base: yamlfile.Duration(own), guard.Head: yamlfile.Duration(own)}
+			e.Warmups = map[string]yamlfile.Duration{guard.Base: own, guard.Head: own}
 		}
 
 		host := backend.NewHost()

@@ -68,9 +68,8 @@ const (
 	defaultSessions = SessionsPerUser
 )
 
-// Find reads experiments/<name>.yaml under root, checks that the subjects and the published table that it names are there, and takes the subjects'
-// own warm-ups. For a name
-// that is not there, the error lists those that are.
+// Find reads experiments/<name>.yaml under root, checks that the subjects and the published table that it names are there, and takes the
+// subjects' own warm-ups. For a name that is not there, the error lists those that are.
 func Find(root, name string) (Experiment, error) {
 	known, err := names(root)
 	if err != nil {

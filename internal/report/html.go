@@ -139,6 +139,9 @@ type verdict struct {
 // minLoadShare is what a run should reach: a harness that spends more of the time on starting and stopping could as well make more launches.
 const minLoadShare = 0.85
 
+// maxFloor is the noise floor of the rate above which a run is in doubt: it would not tell a server from one that is half as fast again.
+const maxFloor = 0.5
+
 func verdicts(run *result.Run) []verdict {
 	valid := 0
 	for _, l := range run.Launches {
@@ -161,7 +164,7 @@ func verdicts(run *result.Run) []verdict {
 	all := []verdict{
 		{What: "Equality", Good: run.Gate.Vectors > 0, Text: sentence(Equality(run.Gate), "Equality")},
 		launches,
-		{What: "Noise floor", Good: len(run.Noise) > 0, Text: sentence(noise(run), "Noise floor")},
+		noiseVerdict(run),
 	}
 	if l := busiest(run); l != nil {
 		all = append(all, verdict{
@@ -179,6 +182,18 @@ func verdicts(run *result.Run) []verdict {
 		What: "Time", Good: run.LoadShare >= minLoadShare,
 		Text: sentence(share(run), "Time") + fmt.Sprintf(" At least %s is wanted.", percent(minLoadShare)),
 	})
+}
+
+// noiseVerdict says whether the noise floor is known and low enough.
+func noiseVerdict(run *result.Run) verdict {
+	v := verdict{What: "Noise floor", Text: sentence(noise(run), "Noise floor")}
+	for _, n := range run.Noise {
+		if n.Figure == "iterations_per_second" { // which every workload has
+			v.Good = n.Floor <= maxFloor
+			v.Text += fmt.Sprintf(" At most %s in iterations/s is wanted.", percent(maxFloor))
+		}
+	}
+	return v
 }
 
 // sentence is a line without the word that it begins with, which says what it is about.

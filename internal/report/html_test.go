@@ -295,6 +295,10 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%q is not in the page", want)
 		}
 	}
+	run.Noise = []result.Noise{{Figure: "iterations_per_second", Repeats: 4, Floor: 0.51}}
+	if page = html(t, run, t.TempDir()); !strings.Contains(page, "✗ Noise floor: in doubt") {
+		t.Error("a noise floor of 51 % is good")
+	}
 	for _, no := range []string{"had local changes", "<svg", "Load generator: good"} {
 		if strings.Contains(page, no) {
 			t.Errorf("%q is in the page", no)

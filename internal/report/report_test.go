@@ -109,7 +109,7 @@ func example() *result.Run {
 			{Workload: "steady", Subject: "go", Launches: 1, Valid: 1, Figures: figures(400)},
 			{Workload: "steady", Subject: "python", Launches: 1, Valid: 1, Figures: figures(400)},
 		},
-		Noise:     []result.Noise{{Figure: "calls_per_second", Repeats: 9, Floor: 0.05}, {Figure: "p99_ms", Repeats: 8, Floor: 0.1234}},
+		Noise:     []result.Noise{{Figure: "calls_per_second", Repeats: 9, Floor: 0.05}, {Figure: "iterations_per_second", Repeats: 9, Floor: 0.05}, {Figure: "p99_ms", Repeats: 8, Floor: 0.1234}},
 		LoadShare: 0.873,
 		Notes:     []string{"There is one CPU only."},
 	}
