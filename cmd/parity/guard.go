@@ -108,8 +108,8 @@ Exit codes: 0 PASS, 1 FAIL (head is slower, or its answers are wrong), 2 it coul
 			versions[v.label] = found
 		}
 
-		e.Warmups = nil // those of the experiment's subjects
-		if own := max(versions[guard.Base].target.Warmup, versions[guard.Head].target.Warmup); own > 0 && *warmup == 0 {
+		if *warmup == 0 {
+			own := max(versions[guard.Base].target.Warmup, versions[guard.Head].target.Warmup)
 			e.Warmups = map[string]yamlfile.Duration{guard.Base: own, guard.Head: own}
 		}
 

@@ -446,13 +446,11 @@ func (e *Experiment) resolve(root string, f yamlfile.File) error {
 		return err
 	}
 	profiles := map[string][]string{}
+	e.Warmups = map[string]yamlfile.Duration{}
 	for _, s := range subjects {
 		for _, t := range s.Targets() {
 			profiles[t.ID()] = t.Profiles()
 			if t.Warmup > 0 && slices.Contains(e.Subjects, t.ID()) {
-				if e.Warmups == nil {
-					e.Warmups = map[string]yamlfile.Duration{}
-				}
 				e.Warmups[t.ID()] = t.Warmup
 			}
 		}

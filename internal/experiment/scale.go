@@ -9,11 +9,10 @@ import (
 )
 
 // A shortened load keeps at least this much of its times, or there would be nothing to see: a window of some seconds is needed to tell a
-// level from a change of level. The warm-up may be as short as a search needs it, because a longer
-// one is detected.
+// level from a change of level. The warm-up may be as short as a search needs it, because a longer one is detected.
 const (
-	minScaledWarmup   = time.Duration(minSearchWarmup)
-	minScaledDuration = 6 * time.Second
+	minScaledWarmup   = minSearchWarmup
+	minScaledDuration = yamlfile.Duration(6 * time.Second)
 )
 
 // Scaled returns the experiment with all times of its loads multiplied by a factor above 0 and up to 1, in whole seconds: warm-ups down to
@@ -34,8 +33,8 @@ func (e Experiment) Scaled(factor float64) (Experiment, error) {
 	return e, nil
 }
 
-func scaled(d yamlfile.Duration, factor float64, least time.Duration) yamlfile.Duration {
-	return min(d, max(times(d, factor, time.Second), yamlfile.Duration(least)))
+func scaled(d yamlfile.Duration, factor float64, least yamlfile.Duration) yamlfile.Duration {
+	return min(d, max(times(d, factor, time.Second), least))
 }
 
 func times(d yamlfile.Duration, factor float64, unit time.Duration) yamlfile.Duration {

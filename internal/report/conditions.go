@@ -195,12 +195,8 @@ func noise(run *result.Run) string {
 	if most > fewest {
 		repeats += " to " + strconv.Itoa(most)
 	}
-	noun := "launches"
-	if most == 1 {
-		noun = "launch"
-	}
 	return fmt.Sprintf("Noise floor: two launches of one server differ by up to %s (from %s %s that repeated others); a ratio of two launches within it is marked ~.",
-		strings.Join(floors, "; "), repeats, noun)
+		strings.Join(floors, "; "), repeats, english.PluralWord(most, "launch", "launches"))
 }
 
 // generator says how busy the load generator was at most.

@@ -187,11 +187,9 @@ func verdicts(run *result.Run) []verdict {
 // noiseVerdict says whether the noise floor is known and low enough.
 func noiseVerdict(run *result.Run) verdict {
 	v := verdict{What: "Noise floor", Text: sentence(noise(run), "Noise floor")}
-	for _, n := range run.Noise {
-		if n.Figure == "iterations_per_second" { // which every workload has
-			v.Good = n.Floor <= maxFloor
-			v.Text += fmt.Sprintf(" At most %s in iterations/s is wanted.", percent(maxFloor))
-		}
+	if floor := run.Floor("iterations_per_second"); floor != nil { // which every workload has
+		v.Good = *floor <= maxFloor
+		v.Text += fmt.Sprintf(" At most %s in iterations/s is wanted.", percent(maxFloor))
 	}
 	return v
 }

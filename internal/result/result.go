@@ -409,6 +409,15 @@ type Noise struct {
 	Floor float64 `json:"floor"`
 }
 
+// Floor returns the noise floor of a figure, or nil.
+func (r *Run) Floor(figure string) *float64 {
+	i := slices.IndexFunc(r.Noise, func(n Noise) bool { return n.Figure == figure })
+	if i < 0 {
+		return nil
+	}
+	return &r.Noise[i].Floor
+}
+
 // Cell returns the cell of a workload and subject, or nil.
 func (r *Run) Cell(workload, subject string) *Cell {
 	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Workload == workload && c.Subject == subject })

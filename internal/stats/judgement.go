@@ -30,10 +30,10 @@ func judgementsOf(run *result.Run) []result.Judgement {
 				continue
 			}
 			name, value := concluded(c)
-			measured := ratioOf(logRatios(pairs(run, w.Name, subject, against), value), floor(run, name))
+			measured := ratioOf(logRatios(pairs(run, w.Name, subject, against), value), run.Floor(name))
 			if measured != nil {
 				judgements = append(judgements, result.Judgement{
-					Workload: w.Name, Conclusion: i, Measured: *measured, Outcome: outcome(c.Ratio, *measured, floor(run, name)),
+					Workload: w.Name, Conclusion: i, Measured: *measured, Outcome: outcome(c.Ratio, *measured, run.Floor(name)),
 				})
 			}
 		}

@@ -26,11 +26,12 @@ const floorConfidence = 0.99
 // pair are two launches of the same block.
 type pair struct{ one, other *result.Launch }
 
-// pairs returns the valid launches of a subject in a workload with those of another in the same block.
+// pairs returns the valid launches of a subject in a workload with those of another in the same block. One that was made again is alone in its
+// block.
 func pairs(run *result.Run, workload, subject, against string) []pair {
 	var found []pair
 	for i, l := range run.Launches {
-		if l.Workload != workload || l.Subject != subject || l.Again || len(l.Invalid) > 0 {
+		if l.Workload != workload || l.Subject != subject || len(l.Invalid) > 0 {
 			continue
 		}
 		j := slices.IndexFunc(run.Launches, func(o result.Launch) bool {
@@ -127,8 +128,9 @@ func (s *spread) add(launches equals, value func(result.Launch) (float64, bool))
 	if len(logs) < 2 {
 		return
 	}
+	center := mean(logs)
 	for _, l := range logs {
-		s.squares += (l - mean(logs)) * (l - mean(logs))
+		s.squares += (l - center) * (l - center)
 	}
 	s.freedom += len(logs) - 1
 }
@@ -179,14 +181,4 @@ func (s spread) floor(freedom int) float64 {
 	deviation := math.Sqrt(2 * s.squares / float64(s.freedom))
 	t := stats.InvCDF(stats.TDist{V: float64(freedom)})(1 - (1-floorConfidence)/2)
 	return max(MinFloor, math.Expm1(t*deviation))
-}
-
-// floor returns the noise floor of a figure of the run, or nil.
-func floor(run *result.Run, figure string) *float64 {
-	for _, n := range run.Noise {
-		if n.Figure == figure {
-			return &n.Floor
-		}
-	}
-	return nil
 }

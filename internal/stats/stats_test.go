@@ -502,7 +502,8 @@ func TestLastRate(t *testing.T) {
 	}
 }
 
-// run is a run of a reference and a server of about half its speed under one workload with the upstream tool, in n rounds; upstream is four times as fast as needed.
+// run is a run of a reference and a server of about half its speed under one workload with the upstream tool, in n rounds; upstream
+// is four times as fast as needed.
 func run(t *testing.T, n int) (*result.Run, string) {
 	t.Helper()
 	w := experiment.Workload{

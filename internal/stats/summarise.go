@@ -14,16 +14,12 @@ import (
 // upstream, Cells, Noise, Judgements and LoadShare. The launches have been observed. The error is for a histogram of a valid launch
 // that cannot be read.
 func Summarise(run *result.Run, dir string) error {
-	workload := map[string]experiment.Workload{}
-	for _, w := range run.Experiment.Workloads {
-		workload[w.Name] = w
-	}
 	for i := range run.Launches {
 		l := &run.Launches[i]
 		l.Invalid = Judge(run.Experiment.WorkloadOf(l.Subject, l.Workload), *l)
 	}
 	if run.Upstream != nil {
-		judgeUpstream(run, workload)
+		judgeUpstream(run)
 	}
 	own := map[int][]float64{} // each valid launch's percentiles
 	run.Cells = nil
@@ -38,7 +34,7 @@ func Summarise(run *result.Run, dir string) error {
 	}
 	for _, l := range run.Launches {
 		if l.Again && len(l.Invalid) == 0 {
-			read, err := readLatencies(workload[l.Workload], l, dir)
+			read, err := readLatencies(run.Experiment.Workload(l.Workload), l, dir)
 			if err != nil {
 				return err
 			}
@@ -48,17 +44,17 @@ func Summarise(run *result.Run, dir string) error {
 	run.Noise = noiseOf(run, own)
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if reference := workload[c.Workload].Reference; c.Figures != nil && c.Subject != reference {
+		if reference := run.Experiment.Workload(c.Workload).Reference; c.Figures != nil && c.Subject != reference {
 			relate(run, c, pairs(run, c.Workload, c.Subject, reference))
 		}
 	}
 	run.Judgements = judgementsOf(run)
-	run.LoadShare = loadShare(run, dir, workload)
+	run.LoadShare = loadShare(run, dir)
 	return nil
 }
 
 // judgeUpstream compares what the upstream service can serve with what was asked of it.
-func judgeUpstream(run *result.Run, workload map[string]experiment.Workload) {
+func judgeUpstream(run *result.Run) {
 	u := run.Upstream
 	u.AskedPerSecond, u.FastestSubject = 0, ""
 	for _, l := range run.Launches {
@@ -73,7 +69,7 @@ func judgeUpstream(run *result.Run, workload map[string]experiment.Workload) {
 	}
 	reason := upstreamInvalid(*u)
 	for i := range run.Launches {
-		if l := &run.Launches[i]; reason != "" && workload[l.Workload].CallsTool(ToolCallingUpstream) {
+		if l := &run.Launches[i]; reason != "" && run.Experiment.Workload(l.Workload).CallsTool(ToolCallingUpstream) {
 			l.Invalid = append(l.Invalid, reason)
 		}
 	}
@@ -122,22 +118,22 @@ func relate(run *result.Run, c *result.Cell, pairs []pair) {
 	if c.Figures.CallsPerSecond.Value == 0 {
 		name = "iterations_per_second"
 	}
-	c.Figures.Ratio = ratioOf(logRatios(pairs, always(rate)), floor(run, name))
+	c.Figures.Ratio = ratioOf(logRatios(pairs, always(rate)), run.Floor(name))
 	for i := range c.Figures.Operations {
 		o := &c.Figures.Operations[i]
-		o.MeanRatio = ratioOf(logRatios(pairs, meanOf(o.Method, o.Tool)), floor(run, meanFigure))
+		o.MeanRatio = ratioOf(logRatios(pairs, meanOf(o.Method, o.Tool)), run.Floor(meanFigure))
 	}
 }
 
 // loadShare is the share of the time from the first launch's start to the last one's end in which servers were loaded.
-func loadShare(run *result.Run, dir string, workload map[string]experiment.Workload) float64 {
+func loadShare(run *result.Run, dir string) float64 {
 	if len(run.Launches) == 0 {
 		return 0
 	}
 	var loaded time.Duration
 	for _, l := range run.Launches {
 		folders := []string{l.Folder}
-		if workload[l.Workload].Load.Shape == experiment.ShapeSearch {
+		if run.Experiment.Workload(l.Workload).Load.Shape == experiment.ShapeSearch {
 			folders = []string{path.Join(l.Folder, WarmupFolder)}
 			for _, step := range l.Search {
 				folders = append(folders, step.Folder)

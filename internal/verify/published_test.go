@@ -51,6 +51,20 @@ func published(t *testing.T) []string {
 	return slices.Compact(folders) // git sorts
 }
 
+// publishedRuns reads the runs that are committed.
+func publishedRuns(t *testing.T) []*result.Run {
+	t.Helper()
+	var runs []*result.Run
+	for _, folder := range published(t) {
+		run, err := result.Read(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	return runs
+}
+
 // TestPublished verifies every committed run.
 func TestPublished(t *testing.T) {
 	for _, folder := range published(t) {
@@ -67,15 +81,7 @@ func TestPublished(t *testing.T) {
 
 // TestFresh checks that the pages with figures show the newest committed run of each experiment.
 func TestFresh(t *testing.T) {
-	var runs []*result.Run
-	for _, folder := range published(t) {
-		run, err := result.Read(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, run)
-	}
-	runs = newest(runs)
+	runs := newest(publishedRuns(t))
 	for _, page := range []struct {
 		path, block, content string
 	}{
@@ -120,11 +126,7 @@ var tableFigures = map[string]func(*result.Figures) result.Figure{
 // launches the floor is made, must differ by less than the larger of the noise floors that the two print. docs/methodology.md refers to it.
 func TestNoiseFloor(t *testing.T) {
 	alike := map[string][]*result.Run{}
-	for _, folder := range published(t) {
-		run, err := result.Read(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, run := range publishedRuns(t) {
 		key := run.Command + " at " + run.Environment.Commit
 		alike[key] = append(alike[key], run)
 	}
